@@ -6,7 +6,7 @@ sent goes through here.
 
 from __future__ import annotations
 
-from claude_iterate.core.expressions import expression
+import re
 
 _DISGUISES = (*range(0x80, 0xA0), 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 _PICTURES = {code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\n\t"}
@@ -14,13 +14,13 @@ _PICTURES |= {ord("\r"): "", 0x7F: "␡", **dict.fromkeys(_DISGUISES, "\ufffd")}
 """Control characters become their pictures; direction marks, which can disguise a text, a question mark."""
 _CONTROLS = bytes(code for code in _PICTURES if code < 0x80)
 _C1, _DIRECTIONS = (
-    expression(rb"\xc2[\x80-\x9f]"),
-    expression(rb"\xe2(?:\x80[\xa8-\xae]|\x81[\xa6-\xa9])"),
+    re.compile(rb"\xc2[\x80-\x9f]"),
+    re.compile(rb"\xe2(?:\x80[\xa8-\xae]|\x81[\xa6-\xa9])"),
 )
 """All others of them in UTF-8. Each begins with a fixed byte: such a search passes over the rest quickly."""
-_COLOUR = expression(r"\x1b\[[0-9;:]*[mK]")
+_COLOUR = re.compile(r"\x1b\[[0-9;:]*[mK]")
 """What programs print most: colours, and `erase the rest of the line`. They only get in the way of reading."""
-_BEYOND_JSON = expression("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+_BEYOND_JSON = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
 def harmless(text: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cache
 
-from claude_iterate.core.named_tuples import NamedTuple
+import msgspec
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _DAY = 24 * 60
@@ -21,7 +21,7 @@ _HORIZON = 15 * _DAY
 """Minutes that are looked through: a span of a few minutes once a week may fall into the hour that is left out."""
 
 
-class Span(NamedTuple):
+class Span(msgspec.Struct, frozen=True):
     """From `start` up to `end`, in minutes of the day on which it begins; `end` is up to a day later."""
 
     start: int

@@ -11,10 +11,11 @@ is not in it has no price: for a wrong figure, no figure is better.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+
+import msgspec
 
 
-class Price(NamedTuple):
+class Price(msgspec.Struct, frozen=True):
     """Dollars for a million tokens of each kind."""
 
     input: float
@@ -59,8 +60,8 @@ def at_least(model: str, given: int, output: int, cache_read: int, cache_creatio
     price = _price(model)
     if price is None:
         return None
-    of_input, of_output, of_read, of_write = price
-    return (of_input * given + of_output * output + of_read * cache_read + of_write * cache_creation) / 1e6
+    read, written = price.cache_read * cache_read, price.cache_creation * cache_creation
+    return (price.input * given + price.output * output + read + written) / 1e6
 
 
 @lru_cache(64)

@@ -5,12 +5,13 @@ A ticked box and blanks at the ends of lines do not make it another task; a box 
 
 from __future__ import annotations
 
+import re
+
 from claude_iterate.core.checksums import checksum
-from claude_iterate.core.expressions import expression
 
 UNREADABLE = "unreadable"
 """Stands for instructions that are missing, empty or not text."""
-_BOX = expression(r"^(\s*(?:[-*+]|\d{1,9}[.)])\s+)\[[xX]\](?=\s|$)")
+_BOX = re.compile(r"^(\s*(?:[-*+]|\d{1,9}[.)])\s+)\[[xX]\](?=\s|$)")
 
 
 def digest(data: bytes) -> str:

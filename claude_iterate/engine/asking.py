@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
+
 from claude_iterate.agent.command.command_line import Looking
 from claude_iterate.core import events
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.formats import size
-from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.outcomes.classes import FINE
-from claude_iterate.core.records import Record
 from claude_iterate.engine.call import AgentCall, outcome_of_call, outcome_of_problem
 from claude_iterate.engine.plan import Plan, Texts
 from claude_iterate.engine.recorder import Recorder
@@ -28,7 +28,7 @@ from claude_iterate.system import output_files
 _OPTION = "--json-schema"
 
 
-class Question(Record):
+class Question(msgspec.Struct, frozen=True):
     """What is asked. `texts` gives the prompts for an answer in the schema or, with False, in prose; `started` the
     event of a prompt with so many bytes."""
 
@@ -38,7 +38,7 @@ class Question(Record):
     started: Callable[[int], events.Event]
 
 
-class Asked(NamedTuple):
+class Asked(msgspec.Struct, frozen=True):
     """How the call ended, and the texts that it was made with; None when they could not be made."""
 
     outcome: events.Outcome

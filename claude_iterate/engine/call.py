@@ -130,7 +130,7 @@ class AgentCall:
             # We were stopped (Ctrl-Z) or starved; Claude may have talked all the while.
             self._last_heard = now
         self._last_look = now
-        facts = self._plan.facts(now, self._recorder.wall())._replace(last_heard=self._last_heard)
+        facts = replace(self._plan.facts(now, self._recorder.wall()), last_heard=self._last_heard)
         return decide_running(self._recorder.state, facts)
 
     def _cutting(self, verdict: Cut, now: float) -> None:

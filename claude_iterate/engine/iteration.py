@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
+
 from claude_iterate.core.events import (
     Denial,
     Event,
@@ -17,7 +19,6 @@ from claude_iterate.core.events import (
 from claude_iterate.core.formats import money
 from claude_iterate.core.outcomes.classes import WELL
 from claude_iterate.core.outcomes.signatures import shown, signature
-from claude_iterate.core.records import Record
 from claude_iterate.core.rules import hints
 from claude_iterate.core.state.call_state import Call
 from claude_iterate.core.state.sessions import continuation
@@ -31,7 +32,7 @@ from claude_iterate.errors import ExpectedError
 from claude_iterate.workspace.running import notes
 
 
-class IterationRun(Record, frozen=False):
+class IterationRun(msgspec.Struct):
     """Runs one iteration. `keep_place` puts back what Claude deleted of the workspace; `look` gets what it prints."""
 
     _plan: Plan
@@ -55,13 +56,14 @@ class IterationRun(Record, frozen=False):
             self._instructions = texts.instructions
             for warning in texts.warnings:
                 self._recorder.record(warning)
-            session, reboot = continuation(self._recorder.state, self._plan.settings, self._recorder.wall())
-            self._record_start(texts, prompt, session or "", report_id)
-            if reboot is not None:
-                self._recorder.record(reboot)
+            going_on = continuation(self._recorder.state, self._plan.settings, self._recorder.wall())
+            self._record_start(texts, prompt, going_on.session or "", report_id)
+            if going_on.reboot is not None:
+                self._recorder.record(going_on.reboot)
             call = AgentCall(self._plan, self._recorder, self._supervisor, self._look)
             again = self._recorder.state.streaks.retries
-            call.make(texts.system, prompt, f"{self._number:04d}" + (f".retry-{again}" if again else ""), session)
+            name = f"{self._number:04d}" + (f".retry-{again}" if again else "")
+            call.make(texts.system, prompt, name, going_on.session)
         except ExpectedError as problem:
             failure = outcome_of_problem(self._recorder, problem)
         self._keep_place()

@@ -8,6 +8,8 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, assert_never
 
+from msgspec.structs import replace
+
 from claude_iterate.agent.processes import leftover_processes
 from claude_iterate.agent.processes.guardian import Guardian
 from claude_iterate.core import events
@@ -211,7 +213,8 @@ class Engine:
         facts = self._plan.facts(self._recorder.elapsed(), self._recorder.wall())
         plan = self._plan.look_at_plan()
         ticked = plan is not None and plan.tasks > 0 and not plan.left
-        return facts._replace(
+        return replace(
+            facts,
             chance=chance(),
             workspace_gone=folder if became == run_place.GONE else "",
             workspace_replaced=folder if became == run_place.REPLACED else "",
@@ -322,6 +325,6 @@ class Engine:
         changes = self._definition.changes() if self._definition is not None and there else known
         for event in self._plan.closing():
             self._recorder.record(event)
-        facts = self._task.compared(facts._replace(unread_notes=waiting, last_prompt=self._place.last_prompt()))
+        facts = self._task.compared(replace(facts, unread_notes=waiting, last_prompt=self._place.last_prompt()))
         ending = endings.told(verdict, self._state, facts, changes)
         self._recorder.record(self._conditions.with_task(ending))

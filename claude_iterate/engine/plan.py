@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from claude_iterate import __version__
 from claude_iterate.agent.command.command_line import NOT_ASKED, Known
 from claude_iterate.core.events import Carried, Event, PlanRead, ProofDefined, Requested, Resumed, RunStarted, Warned
 from claude_iterate.core.events.vocabulary import Point, Purpose, Verb
-from claude_iterate.core.records import Record
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.next_steps import CommandLine, add_check, repeated
 from claude_iterate.core.secrets.masked_settings import differing
@@ -34,7 +35,7 @@ def chance() -> float:
     return int.from_bytes(os.urandom(2)) / 65535
 
 
-class Texts(Record):
+class Texts(msgspec.Struct, frozen=True):
     """The prompts of one iteration, the parts that the log shows once, the names of the notes in them, and what there
     is to say about the prompts."""
 
@@ -46,7 +47,7 @@ class Texts(Record):
     warnings: tuple[Warned, ...] = ()
 
 
-class Plan(Record):
+class Plan(msgspec.Struct, frozen=True):
     """One run. `review_texts` takes the depth, its description, the review's id and whether the answer is by schema.
     `ask` tells what the user answered so far to the question whether an iteration may begin, `listen` which keys were
     pressed; neither waits."""

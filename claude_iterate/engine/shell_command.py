@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 
+import msgspec
+from msgspec.structs import replace
+
 from claude_iterate.agent.command import discovery
 from claude_iterate.agent.command.environment import run_environment
 from claude_iterate.agent.processes.child import ChildProcess
 from claude_iterate.core.events.vocabulary import Cause
-from claude_iterate.core.named_tuples import NamedTuple
-from claude_iterate.core.records import Record
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Cut, Wait
 from claude_iterate.core.state.run_state import RunState
@@ -30,7 +31,7 @@ TimeLimit = Callable[[RunState, Facts], Wait | Cut]
 """When to end a program: a function of `core.rules.during`. `program_began` of the facts is its start."""
 
 
-class Program(NamedTuple):
+class Program(msgspec.Struct, frozen=True):
     """What to start. `called` names it in messages that say why it could not be started; `environment` is put on top of
     that of the run; `input` is what it reads; `tail` is how many characters of the end of its output are kept;
     `interrupts`: SIGINT goes first when it is ended."""
@@ -43,7 +44,7 @@ class Program(NamedTuple):
     interrupts: bool = True
 
 
-class Ended(NamedTuple):
+class Ended(msgspec.Struct, frozen=True):
     """What became of a program. `code` is None when it did not end by itself: then it was not started, which `problem`
     explains, or it was cut."""
 
@@ -70,7 +71,7 @@ def shell_line(line: str, name: str) -> tuple[str, ...]:
     return ("/bin/sh", "-c", 'exec 2>&1; eval "$1"', name, line)
 
 
-class ShellCommand(Record, frozen=False):
+class ShellCommand(msgspec.Struct):
     """Runs programs in the project root, one at a time."""
 
     _plan: Plan
@@ -82,7 +83,7 @@ class ShellCommand(Record, frozen=False):
         began, tail, cuts = self._recorder.elapsed(), _Tail(program.tail), list[Cut]()
 
         def verdict(now: float) -> Wait | Cut:
-            facts = self._plan.facts(now, self._recorder.wall())._replace(program_began=began)
+            facts = replace(self._plan.facts(now, self._recorder.wall()), program_began=began)
             return time_limit(self._recorder.state, facts)
 
         try:

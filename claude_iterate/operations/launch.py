@@ -171,7 +171,7 @@ def _boxed(plan: Plan, sandbox: Sandbox, layout: Layout, place: Path | None) -> 
     sandbox = sandbox if place is None else sandboxing.with_folder(sandbox, place)
     kept = tuple(dict.fromkeys((*sandbox.kept, str(layout.runs))))
     closing = lambda: (*plan.closing(), *sandboxing.created(sandbox, layout.root))  # noqa: E731
-    return plan.changed(sandbox=replace(sandbox, run=plan.run, kept=kept), closing=closing)
+    return replace(plan, sandbox=replace(sandbox, run=plan.run, kept=kept), closing=closing)
 
 
 def _inherited(layout: Layout, options: Options) -> Inheritance:

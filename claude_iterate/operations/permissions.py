@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from claude_iterate.agent.command.command_line import decides_permissions
 from claude_iterate.agent.command.environment import claude_environment
 from claude_iterate.core import json_texts
@@ -82,10 +84,10 @@ def unrestricted(settings: Settings, project: Project) -> str:
 
 def with_permissions(settings: Settings, chosen: Permissions) -> Settings:
     """The settings with these permissions, where none were decided."""
-    claude = settings.claude.changed(permission_mode=chosen.mode, allowed_tools=chosen.tools)
+    claude = replace(settings.claude, permission_mode=chosen.mode, allowed_tools=chosen.tools)
     if chosen.sandbox:
-        settings = settings.changed(sandbox=settings.sandbox.changed(kind=chosen.sandbox))
-    return settings.changed(claude=claude)
+        settings = replace(settings, sandbox=replace(settings.sandbox, kind=chosen.sandbox))
+    return replace(settings, claude=claude)
 
 
 def save(layout: Layout, chosen: Permissions) -> str:

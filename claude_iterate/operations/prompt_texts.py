@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from claude_iterate.core.events import Warned
 from claude_iterate.core.reports.requirements import listing, requirements_in
 from claude_iterate.core.reports.status import describe
@@ -118,7 +120,7 @@ class TextSource:
         more["checks"] = self._checks
         form = {"by_schema": by_schema, "requirements": listing(requirements_in(instructions))}
         texts = self._with_form("verify-completion", "verify-answer", {**more, **form})
-        return texts.changed(instructions=instructions)
+        return replace(texts, instructions=instructions)
 
     def grading(self, more: Mapping[str, str], by_schema: bool) -> Texts:
         """The texts of a validation."""
@@ -132,7 +134,7 @@ class TextSource:
         texts = self._about_workspace(prompt, {**more, "answer_form": asked})
         if asked.strip() in texts.user:
             return texts
-        return texts.changed(user=f"{texts.user.rstrip()}\n\n{asked}")
+        return replace(texts, user=f"{texts.user.rstrip()}\n\n{asked}")
 
     def one_off(self, purpose: str, more: Mapping[str, str]) -> Texts:
         """The texts of a one-off call: setup or edit."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from claude_iterate.core.events import HeldBack
 from claude_iterate.core.records import Record
 from claude_iterate.core.rules.next_steps import CommandLine
@@ -53,12 +55,14 @@ class Options(Record):
         settings = project.settings_for(layout, self.flags).settings
         claude = settings.claude
         if self.allow:
-            claude = claude.changed(allowed_tools=(*claude.allowed_tools, *self.allow))
+            claude = replace(claude, allowed_tools=(*claude.allowed_tools, *self.allow))
         if self.dry_run:
             fake = (sys.executable, "-P", "-m", "claude_iterate.fake_claude")
-            claude = claude.changed(command=fake, args=())
+            claude = replace(claude, command=fake, args=())
         if self.dry_run and not self.cassette:
-            settings = settings.changed(
-                verification=settings.verification.changed(checks=()), stop=settings.stop.changed(scripts=())
+            settings = replace(
+                settings,
+                verification=replace(settings.verification, checks=()),
+                stop=replace(settings.stop, scripts=()),
             )
-        return settings.changed(claude=claude)
+        return replace(settings, claude=claude)

@@ -44,7 +44,7 @@ def started(event: events.RunStarted, at: float) -> list[str]:
     done = counted(event.resumed.iterations, "iteration")
     count = {0: "", 1: " It counts."}.get(event.resumed.iterations, " They count.")
     before = f"  Going on with run {event.resumed.run}, which was killed after {done}.{count}"
-    if (wait := event.resumed.wait) is None:
+    if (wait := event.resumed.waiting.wait) is None:
         return [*first, before]
     return [*first, before, wait_lines.resumed(wait, at, event.workspace)]
 

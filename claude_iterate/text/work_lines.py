@@ -11,11 +11,12 @@ from claude_iterate.core.events import (
     WorkMeasured,
     WorktreeMade,
 )
+from claude_iterate.core.events.groups import Streaks
 from claude_iterate.core.formats import counted, one_line
 from claude_iterate.core.rules.next_steps import merge
 from claude_iterate.core.rules.trips import counters
 from claude_iterate.core.settings.declared import StopSettings
-from claude_iterate.core.state.run_state import RunState, Streaks
+from claude_iterate.core.state.run_state import RunState
 
 
 def measured(event: WorkMeasured) -> list[str]:

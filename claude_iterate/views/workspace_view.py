@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from claude_iterate.core.events.groups import Streaks
 from claude_iterate.core.formats import plain
 from claude_iterate.core.reports import status as reports
 from claude_iterate.core.rules.trips import counters
@@ -19,7 +20,6 @@ from claude_iterate.core.settings.catalogue import catalogue
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.layers import Resolved
 from claude_iterate.core.settings.modes import stop_settings
-from claude_iterate.core.state.run_state import Streaks
 from claude_iterate.core.tones import UNPROVEN
 from claude_iterate.progress.worktrees import remains
 from claude_iterate.text.next_run import next_run

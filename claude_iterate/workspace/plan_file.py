@@ -67,7 +67,7 @@ def summed_up(found: PlanText) -> PlanRead:
     counts = counted(placed.task for placed in tasks(found))
     if counts.all > MOST_TASKS:
         return PlanRead(fingerprint=known, problem=f"it has {counts.all:,} tasks, and {MOST_TASKS:,} are the most")
-    return PlanRead(*counts, known)
+    return PlanRead(counts.open, counts.doing, counts.done, counts.without_refs, known)
 
 
 def tasks(found: PlanText) -> list[Placed]:

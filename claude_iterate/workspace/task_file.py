@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from claude_iterate.core import task_identity
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.workspace.files import foreign
@@ -34,10 +36,13 @@ class StartingTask:
         """These facts with what became of the instructions."""
         lost = self.lost()
         spoilt = bool(lost) and (self._path.is_dir() or (self._path.is_file() and self._path.stat().st_size > 0))
-        facts = facts._replace(instructions_lost=lost, instructions_spoilt=spoilt)
+        facts = replace(facts, instructions_lost=lost, instructions_spoilt=spoilt)
         replaced, same = ((), True) if lost else self._replaced()
-        return facts._replace(
-            task_replaced=bool(replaced), replaced=replaced, replaced_earlier=bool(replaced and self._before and same)
+        return replace(
+            facts,
+            task_replaced=bool(replaced),
+            replaced=replaced,
+            replaced_earlier=bool(replaced and self._before and same),
         )
 
     def _replaced(self) -> tuple[tuple[str, ...], bool]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from claude_iterate.core.events import (
     ChecksPassed,
@@ -24,6 +25,7 @@ from claude_iterate.core.events import (
     WaitEnded,
     WaitStarted,
 )
+from claude_iterate.core.events.groups import Requests, Streaks
 from claude_iterate.core.events.vocabulary import Cause, Kind, Verb, Why
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.core.rules.between import BETWEEN_RULES, decide
@@ -33,7 +35,7 @@ from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.proving import digest
 from claude_iterate.core.rules.verdicts import Ask, Begin, Cut, Finish, Measure, Verdict, Verify, Wait
 from claude_iterate.core.state.call_state import Call
-from claude_iterate.core.state.run_state import Requests, RunState, Streaks
+from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold
 from tests.core.building import facts
 
@@ -309,7 +311,7 @@ def test_a_call_may_spend_what_is_left_or_its_cap() -> None:
 
 def test_work_is_measured_unless_the_stop_is_urgent() -> None:
     """A patient stop has the time for it."""
-    known = facts(0)._replace(measures=True)
+    known = replace(facts(0), measures=True)
     patient, urgent = (Requests(stop=StopRequested("SIGINT", now=now)) for now in (False, True))
     assert decide(RunState(iterations=1), known) == Measure(1)
     assert decide(RunState(iterations=1, requests=patient), known) == Measure(1)

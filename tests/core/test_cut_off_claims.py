@@ -76,7 +76,7 @@ def test_a_proof_decides_all_the_same(kind: Kind) -> None:
 def test_it_holds_over_a_kill() -> None:
     """A run that goes on does not believe the claim either, though the outcome is forgotten."""
     resumed = resumption("r", claimed(Kind.TIMEOUT), 1.0)
-    assert (resumed.sound, resumed.last_status is not None, resumed.last_outcome) == (False, True, None)
+    assert (resumed.claim.sound, resumed.last_status is not None, resumed.last_outcome) == (False, True, None)
 
 
 def test_the_end_says_what_became_of_it() -> None:

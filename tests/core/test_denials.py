@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 
 import pytest
+from msgspec.structs import astuple, replace
 
 from claude_iterate.core.events import Denial
 from claude_iterate.core.outcomes.denials import Remedy, advice, remedy, rules
@@ -114,10 +115,10 @@ def test_a_rule_that_is_set_is_not_offered_again(set_already: str) -> None:
     """Claude Code then had another reason, which is told in its own words."""
     denial = Denial("Bash", "npm test", "Contains simple_expansion")
     for one in (denial, Denial("Bash", "npm test")):
-        found = remedy((one,), WORK.changed(tools=(set_already,)))
+        found = remedy((one,), replace(WORK, tools=(set_already,)))
         assert (found.mode, found.rules, len(found.hopeless)) == ("", (), 1)
     assert "Contains simple_expansion" in advice((denial,), WORK)
-    assert offered("npm tests", granted=WORK.changed(tools=("Bash(npm test:*)",))) == ("npm tests:*",)
+    assert offered("npm tests", granted=replace(WORK, tools=("Bash(npm test:*)",))) == ("npm tests:*",)
 
 
 def test_advice_about_commands_is_for_commands() -> None:
@@ -146,7 +147,7 @@ def test_advice_about_commands_is_for_commands() -> None:
 def test_a_form_that_claude_code_refuses_has_no_rule(said: str) -> None:
     """Whatever the command is; the reason is told in its own words."""
     found = remedy((Denial("Bash", "npm test", said),), WORK)
-    assert found[:2] == ("", ())
+    assert astuple(found)[:2] == ("", ())
     assert said[:40] in found.hopeless[0]
 
 
@@ -161,15 +162,15 @@ def test_the_type_of_a_reason_goes_before_its_words(why: str, rules: tuple[str, 
 def test_editing_needs_a_mode(name: str) -> None:
     """Within the project, unless that mode is set: then the file is protected."""
     denial = (Denial(name, "/project/a.py"),)
-    assert remedy(denial, WORK.changed(mode="default")) == Remedy("acceptEdits")
-    assert remedy(denial, WORK.changed(mode="plan")).mode == "acceptEdits"
-    assert remedy(denial, WORK)[:2] == ("", ())
+    assert remedy(denial, replace(WORK, mode="default")) == Remedy("acceptEdits")
+    assert remedy(denial, replace(WORK, mode="plan")).mode == "acceptEdits"
+    assert astuple(remedy(denial, WORK))[:2] == ("", ())
     assert remedy((Denial(name, "/elsewhere/a.py"),), WORK).rules == ("Edit(//elsewhere/a.py)",)
 
 
 OLDER = "{} in '{}' was blocked. For security, Claude Code may only {} files in '/project'."
 NEWER = "{} in '{}' needs approval. The path is {} the working directories for this session ('/project')."
-BARE = WORK.changed(mode="default")
+BARE = replace(WORK, mode="default")
 
 
 @pytest.mark.parametrize(
@@ -231,8 +232,8 @@ def test_what_was_missing_does_not_depend_on_the_order() -> None:
 def test_the_commands_survive_a_shell(command: str) -> None:
     """What is pasted reaches us as the rules: to be saved, and for one run."""
     denials = (Denial("Bash", command), Denial("Write", "/project/x"))
-    save, once = advice(denials, WORK.changed(mode="")).splitlines()
-    wanted = remedy(denials, WORK.changed(mode="")).rules
+    save, once = advice(denials, replace(WORK, mode="")).splitlines()
+    wanted = remedy(denials, replace(WORK, mode="")).rules
     assert save.startswith("Allow it: claude-iterate config -w t claude.permission_mode acceptEdits && claude-iterate ")
     words = shlex.split(save.partition(" && ")[2])
     assert words[:5] == ["claude-iterate", "config", "-w", "t", "claude.allowed_tools"]

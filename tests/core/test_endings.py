@@ -199,9 +199,9 @@ def test_each_end_has_its_cause_and_its_next_step(
 def test_the_next_step_repeats_the_command() -> None:
     """Its options are kept, for a proof that was wanted is wanted again; one that has to change is changed; and the
     project is named where it must be."""
-    known = facts(0, max_iterations=1)._replace(command_line=LINE)
+    known = replace(facts(0, max_iterations=1), command_line=LINE)
     assert words(known, IterationFinished(1, OK))[1] == "claude-iterate -C '/my projects' run t --verify --max-cost 1"
-    spent = facts(0, max_cost_usd=1.0)._replace(command_line=LINE)
+    spent = replace(facts(0, max_cost_usd=1.0), command_line=LINE)
     assert shlex.split(words(spent, IterationFinished(1, OK, cost_usd=1.0))[1])[-2:] == ["--max-cost", "2"]
 
 
@@ -290,7 +290,7 @@ def test_a_limit_after_refuted_claims_names_the_last_of_them() -> None:
 
 def test_notes_that_no_iteration_read_are_mentioned() -> None:
     """They reach the next run."""
-    known = facts(0, max_iterations=1)._replace(unread_notes=2)
+    known = replace(facts(0, max_iterations=1), unread_notes=2)
     assert "Not read yet: 2 notes." in ended(known, IterationFinished(1, OK)).advice
 
 
@@ -328,7 +328,7 @@ def test_an_end_from_an_older_version_has_words(reason: Reason) -> None:
 def test_lost_instructions_come_first(event: IterationFinished) -> None:
     """The next step must be one that can work: `run` would be refused, also with other options. The advice names the
     prompt that has the text."""
-    known = facts(0)._replace(instructions_lost="/my projects/w/INSTRUCTIONS.md", last_prompt="/w/0001.prompt.md")
+    known = replace(facts(0), instructions_lost="/my projects/w/INSTRUCTIONS.md", last_prompt="/w/0001.prompt.md")
     found = ended(known, event)
     assert found.next == "claude-iterate setup t"
     assert "The last iteration had the text that is in /w/0001.prompt.md" in found.advice
@@ -339,7 +339,7 @@ def test_a_claim_that_was_refused_for_changes_names_the_way_out() -> None:
     """The next step accepts them; the advice says that they may be undone as well."""
     change = ProofChange("check", "check.sh", "changed")
     refuted = VerificationFinished(1, False, "This defines the proof and was changed", changes=(change,))
-    known = facts(0, checks=("true",), on_tamper="refuse", max_attempts=1)._replace(command_line=LINE)
+    known = replace(facts(0, checks=("true",), on_tamper="refuse", max_attempts=1), command_line=LINE)
     state = fold(entries(RunStarted("r", "t", "loop", 0, 1, "h", "0", ("c",)), IterationFinished(1, OK, DONE), refuted))
     verdict = decide(state, known)
     assert isinstance(verdict, Finish)
@@ -350,7 +350,7 @@ def test_a_claim_that_was_refused_for_changes_names_the_way_out() -> None:
 
 def test_replaced_instructions_are_mentioned_without_a_proof_too() -> None:
     """Claude may have made the task smaller."""
-    found = ended(facts(0)._replace(task_replaced=True), IterationFinished(1, OK, DONE))
+    found = ended(replace(facts(0), task_replaced=True), IterationFinished(1, OK, DONE))
     assert (found.reason, "INSTRUCTIONS.md has another text" in found.about_claim) == ("completed", True)
     assert ended(facts(0), IterationFinished(1, OK, DONE)).about_claim == ""
 
@@ -371,7 +371,7 @@ def test_a_claim_that_was_refused_for_a_change_names_it_once() -> None:
 def test_replaced_instructions_are_told_at_any_end() -> None:
     """Where no proof is wanted; where one is, they are one of its changes."""
     state = fold(entries(STARTED, IterationFinished(1, OK)))
-    end = told(Finish("max_iterations"), state, facts(9, max_iterations=1)._replace(task_replaced=True))
+    end = told(Finish("max_iterations"), state, replace(facts(9, max_iterations=1), task_replaced=True))
     assert "INSTRUCTIONS.md has another text than when the run began" in end.about_claim
     assert told(Finish("max_iterations"), state, facts(9, max_iterations=1)).about_claim == ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from claude_iterate.core.events import (
     Carried,
@@ -17,6 +18,7 @@ from claude_iterate.core.events import (
     VerificationFinished,
     WaitStarted,
 )
+from claude_iterate.core.events.groups import Claim, Requests, Streaks, Waiting
 from claude_iterate.core.events.vocabulary import Cause, Kind, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.between import decide
@@ -24,7 +26,7 @@ from claude_iterate.core.rules.during import decide_running
 from claude_iterate.core.rules.verdicts import Begin, Cut, Finish, Verify, Wait
 from claude_iterate.core.state.call_state import Call
 from claude_iterate.core.state.handover import handed_on, resumption
-from claude_iterate.core.state.run_state import Claim, Requests, RunState, Streaks, Waiting
+from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold, reduce
 from tests.core.building import facts
 
@@ -80,7 +82,7 @@ def test_a_failed_proof_ends_the_run_only_when_no_attempt_is_left() -> None:
     ended = finish(state, facts(0, checks=("x",), max_attempts=2, resume_on_fail=False))
     assert (ended.reason, ended.detail) == ("verification_failed", "tests fail")
     assert "show my-task" in ended.advice
-    second = state._replace(claim=Claim(2, RED))
+    second = replace(state, claim=Claim(2, RED))
     assert finish(second, facts(0, checks=("x",), max_attempts=2)).reason == "verification_failed"
 
 
@@ -165,7 +167,7 @@ def test_a_limit_without_a_known_end_is_looked_at_again_in_five_minutes() -> Non
 def test_findings_reach_the_next_run_until_they_were_worked_on(state: RunState, findings: str) -> None:
     """Those of a failed proof; those of an earlier run if this one neither worked nor proved anything."""
     before = RunStarted("r", "w", "loop", 9, 1, "h", "0", ("c",), carried=Carried(findings="old"))
-    assert handed_on(state._replace(started=before)).findings == findings
+    assert handed_on(replace(state, started=before)).findings == findings
 
 
 def test_an_overload_is_still_to_be_waited_for_after_a_kill() -> None:

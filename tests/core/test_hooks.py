@@ -6,6 +6,7 @@ import json
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from claude_iterate.core.events import (
     Changes,
@@ -96,7 +97,7 @@ def test_a_repeated_try_calls_no_hook_again() -> None:
     limited = IterationFinished(1, Outcome(Kind.TRANSIENT))
     state = after(started(*ALL[1:]), ended(Point.NEXT_ITERATION, 1), IterationStarted(1), limited)
     assert state.hooks.hook_owed == 0
-    assert decide(state._replace(last_outcome=None), facts(99.0)) == Begin(1)
+    assert decide(replace(state, last_outcome=None), facts(99.0)) == Begin(1)
 
 
 def test_two_hooks_of_a_point() -> None:
@@ -188,10 +189,10 @@ def test_signals_while_a_hook_runs(point: Point, before: int, signals: int, cut:
     """What came before it began does not end it. The first one lets `iteration_finished` end. Its time-out does."""
     told: list[Event] = [started(*ALL), *[StopRequested("SIGINT")] * before]
     told += [HookStarted(point, "x", "project", 1), *[StopRequested("SIGINT", now=True)] * signals]
-    now = facts(10.0, program_began=8.0)._replace(settings=build({"hooks.timeout": 7.0}))
+    now = replace(facts(10.0, program_began=8.0), settings=build({"hooks.timeout": 7.0}))
     assert decide_hook(after(*told), now) == (Cut(Cause.STOPPED) if cut else Wait(15.0))
     if not cut:
-        assert decide_hook(after(*told), now._replace(now=15.0)) == Cut(Cause.TIMEOUT, 7.0)
+        assert decide_hook(after(*told), replace(now, now=15.0)) == Cut(Cause.TIMEOUT, 7.0)
 
 
 def test_a_request_to_stop_does_not_end_the_hook_that_made_it() -> None:

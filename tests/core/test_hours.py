@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from claude_iterate.core.events import RunStarted, WaitEnded, WaitStarted
 from claude_iterate.core.events.vocabulary import Why
@@ -139,25 +140,25 @@ TEN = at("2026-11-17T22:00")
 @pytest.mark.setting("limits.hours")
 def test_outside_the_hours_a_run_waits() -> None:
     """Until they open, then it begins. The wait is an ordinary one, and `limits.max_wait` does not cut it."""
-    closed = facts(1.0, NOON, hours=NIGHT, max_wait=60.0)._replace(zone=BERLIN)
+    closed = replace(facts(1.0, NOON, hours=NIGHT, max_wait=60.0), zone=BERLIN)
     started = decide(fold(entries(STARTED)), closed)
     assert isinstance(started, WaitStarted)
     assert (started.why, started.until) == (Why.SCHEDULE, TEN)
     assert "22:00-06:00" in started.detail
     waiting = fold(entries(STARTED, started))
-    waiting = waiting._replace(waiting=waiting.waiting._replace(began=1.0, ends=1.0 + TEN - NOON))
+    waiting = replace(waiting, waiting=replace(waiting.waiting, began=1.0, ends=1.0 + TEN - NOON))
     assert decide(waiting, closed) == Wait(1.0 + TEN - NOON)
-    assert decide(waiting, closed._replace(wall=TEN, now=1.0 + TEN - NOON)) == WaitEnded(Why.SCHEDULE)
-    set_back = closed._replace(now=100.0 + TEN - NOON)  # no longer than was planned; then the hours are asked again
+    assert decide(waiting, replace(closed, wall=TEN, now=1.0 + TEN - NOON)) == WaitEnded(Why.SCHEDULE)
+    set_back = replace(closed, now=100.0 + TEN - NOON)  # no longer than was planned; then the hours are asked again
     assert decide(waiting, set_back) == WaitEnded(Why.SCHEDULE)
-    assert decide(waiting, closed._replace(now=101.0, wall=NOON - 5000)) == Wait(1.0 + TEN - NOON)
-    assert decide(fold(entries(STARTED)), closed._replace(wall=TEN)) == Begin(1)
+    assert decide(waiting, replace(closed, now=101.0, wall=NOON - 5000)) == Wait(1.0 + TEN - NOON)
+    assert decide(fold(entries(STARTED)), replace(closed, wall=TEN)) == Begin(1)
 
 
 @pytest.mark.setting("limits.days")
 def test_on_other_days_a_run_waits() -> None:
     """A Tuesday is no weekend."""
-    closed = facts(1.0, NOON, days=("sat-sun",))._replace(zone=BERLIN)
+    closed = replace(facts(1.0, NOON, days=("sat-sun",)), zone=BERLIN)
     started = decide(fold(entries(STARTED)), closed)
     assert isinstance(started, WaitStarted)
     assert started.until == at("2026-11-21T00:00")
@@ -165,25 +166,25 @@ def test_on_other_days_a_run_waits() -> None:
 
 def test_retry_waives_the_hours_until_they_would_have_opened() -> None:
     """The user wants to work now: the run goes on, and keeps to the hours again the next day."""
-    closed = facts(1.0, NOON, hours=NIGHT)._replace(zone=BERLIN)
+    closed = replace(facts(1.0, NOON, hours=NIGHT), zone=BERLIN)
     wait = WaitStarted(Why.SCHEDULE, TEN)
     told = fold(entries(STARTED, wait, WaitEnded(Why.SCHEDULE, by="retry")))
     assert decide(told, closed) == Begin(1)
-    assert isinstance(decide(told, closed._replace(wall=at("2026-11-18T07:00"))), WaitStarted)
+    assert isinstance(decide(told, replace(closed, wall=at("2026-11-18T07:00"))), WaitStarted)
 
 
 def test_a_wait_ends_when_the_setting_is_gone() -> None:
     """A run that takes over the wait of a killed one goes by the settings of today."""
     waiting = fold(entries(STARTED, WaitStarted(Why.SCHEDULE, TEN)))
-    assert decide(waiting, facts(1.0, NOON)._replace(zone=BERLIN)) == WaitEnded(Why.SCHEDULE)
+    assert decide(waiting, replace(facts(1.0, NOON), zone=BERLIN)) == WaitEnded(Why.SCHEDULE)
 
 
 def test_a_dry_run_and_verify_do_not_wait() -> None:
     """The first calls no Claude, the second is what the user typed just now."""
     dry = RunStarted("r", "w", "loop", 9, 1, "h", "0", ("c",), dry_run=True)
-    closed = facts(1.0, NOON, hours=NIGHT)._replace(zone=BERLIN)
+    closed = replace(facts(1.0, NOON, hours=NIGHT), zone=BERLIN)
     assert decide(fold(entries(dry)), closed) == Begin(1)
-    verify = facts(1.0, NOON, hours=NIGHT, purpose="verify")._replace(zone=BERLIN)
+    verify = replace(facts(1.0, NOON, hours=NIGHT, purpose="verify"), zone=BERLIN)
     assert not isinstance(decide(fold(entries(STARTED)), verify), WaitStarted)
 
 

@@ -120,7 +120,6 @@ def test_a_text_that_cannot_be_read_is_refused(key: str, text: str) -> None:
 def test_settings_are_equal_when_all_their_values_are() -> None:
     """And only to settings of the same group."""
     assert build({"delay": 3.0}) == build({"delay": 3.0}) != build({"delay": 4.0})
-    assert Settings().stop != Settings().timeouts
     assert build({"stop.failures": 1}).stop != Settings().stop
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from claude_iterate.core.events import (
     ClaimDropped,
@@ -42,11 +43,11 @@ def after(*events: Event) -> RunState:
 def test_a_claim_about_other_instructions_is_dropped(proof: list[Event], task: str, words: str) -> None:
     """With and without a proof. Then the run goes on as if nothing had been claimed, and the next prompt says why."""
     state = after(*CLAIMED, *proof)
-    verdict = decide(state, facts(0, checks=("true",) if proof else ())._replace(task=task))
+    verdict = decide(state, replace(facts(0, checks=("true",) if proof else ()), task=task))
     assert isinstance(verdict, ClaimDropped)
     assert words in verdict.why
     state = after(*CLAIMED, *proof, verdict)
-    assert decide(state, facts(0, checks=("true",))._replace(task=task)) == Begin(2)
+    assert decide(state, replace(facts(0, checks=("true",)), task=task)) == Begin(2)
     assert (state.status, state.last_status, state.proof) == (None, None, None)
     assert "did not count" in state.findings
 
@@ -54,24 +55,24 @@ def test_a_claim_about_other_instructions_is_dropped(proof: list[Event], task: s
 def test_the_same_instructions_complete() -> None:
     """Also if they are not looked at, as in a journal of an earlier version."""
     for task in (OURS, ""):
-        verdict = decide(after(*CLAIMED), facts(0)._replace(task=task))
+        verdict = decide(after(*CLAIMED), replace(facts(0), task=task))
         assert isinstance(verdict, Finish)
         assert verdict.reason == "completed"
     old = IterationFinished(1, Outcome(Kind.OK), Status(True))
-    assert isinstance(decide(after(old), facts(0)._replace(task=OTHER)), Finish)
+    assert isinstance(decide(after(old), replace(facts(0), task=OTHER)), Finish)
 
 
 def test_a_refuted_claim_need_not_be_dropped() -> None:
     """Its findings are worth more to the next iteration."""
     state = after(*CLAIMED, VerificationStarted(1), RED)
-    assert decide(state, facts(0, checks=("true",))._replace(task=OTHER)) == Begin(2)
+    assert decide(state, replace(facts(0, checks=("true",)), task=OTHER)) == Begin(2)
     assert state.findings == "red"
 
 
 def test_verify_looks_again_when_the_instructions_change_meanwhile() -> None:
     """It has no claim, only the task as it found it."""
     state = after(VerificationStarted(1, task=OURS), GREEN)
-    about_other = facts(0, purpose="verify")._replace(task=OTHER)
+    about_other = replace(facts(0, purpose="verify"), task=OTHER)
     verdict = decide(state, about_other)
     assert isinstance(verdict, ClaimDropped)
     state = after(VerificationStarted(1, task=OURS), GREEN, verdict)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from claude_iterate.core.events import (
     ClaimDropped,
@@ -39,7 +40,7 @@ def after(mode: str, *found: Event) -> RunState:
 
 
 def known(mode: str, plan: PlanRead | None, **settings: Any) -> Facts:
-    return facts(100.0, **settings)._replace(mode=MODES[mode], plan=plan, task="t+0")
+    return replace(facts(100.0, **settings), mode=MODES[mode], plan=plan, task="t+0")
 
 
 def iteration(status: Status | None, number: int = 1, kind: Kind = Kind.OK) -> tuple[Event, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import astuple
 
 from claude_iterate.core.reports.prose_review import read
 from claude_iterate.core.reports.requirements import Requirement
@@ -28,7 +29,7 @@ VERDICT: VERIFIED
 
 def test_a_good_report_verifies() -> None:
     """Its summary is kept."""
-    assert read(GOOD, "abc")[:3] == (VERIFIED, "All is there.", ())
+    assert astuple(read(GOOD, "abc"))[:3] == (VERIFIED, "All is there.", ())
 
 
 @pytest.mark.parametrize(
@@ -121,7 +122,7 @@ def test_an_incomplete_report_lists_what_is_missing() -> None:
     """Findings are numbered items, also over several lines and under headings of their own."""
     text = GOOD.replace("None.", "### Critical\n1. No tests\n   at all\n2. README is empty")
     text = text.replace("VERIFIED", "INCOMPLETE")
-    assert read(text, "abc")[:3] == (INCOMPLETE, "All is there.", ("No tests at all", "README is empty"))
+    assert astuple(read(text, "abc"))[:3] == (INCOMPLETE, "All is there.", ("No tests at all", "README is empty"))
 
 
 @pytest.mark.parametrize(

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from claude_iterate.core.events import ChecksPassed, ErrandFinished, Outcome, RunStarted, VerificationFinished
+from claude_iterate.core.events.groups import Claim
 from claude_iterate.core.events.reasons import Reason
 from claude_iterate.core.events.vocabulary import Kind, Purpose
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.proving import about_the_claim, digest, known_by, proof_of
-from claude_iterate.core.state.run_state import Claim, RunState
+from claude_iterate.core.state.run_state import RunState
 from tests.core.building import facts
 
 STARTED = RunStarted("r", "my-task", "loop", 9, 1, "h", "0", ("c",))
 DONE = RunState(started=STARTED, last_status=Status(True))
-PROVEN = DONE._replace(claim=Claim(1, VerificationFinished(1, True, known_by="checks")))
-CHECKED = DONE._replace(claim=Claim(0, None, ChecksPassed(1, digest(("true",)))))
+PROVEN = replace(DONE, claim=Claim(1, VerificationFinished(1, True, known_by="checks")))
+CHECKED = replace(DONE, claim=Claim(0, None, ChecksPassed(1, digest(("true",)))))
 CHECKS, BOTH = facts(0, checks=("true",)), facts(0, checks=("true",), auto_verify=True)
 
 
@@ -26,16 +28,16 @@ CHECKS, BOTH = facts(0, checks=("true",)), facts(0, checks=("true",), auto_verif
         (DONE, facts(0), "completed", "report"),
         (PROVEN, CHECKS, "completed", "checks"),
         (PROVEN, BOTH, "completed", "checks"),
-        (DONE._replace(claim=Claim(1, VerificationFinished(1, True))), BOTH, "completed", "checks_and_review"),
+        (replace(DONE, claim=Claim(1, VerificationFinished(1, True))), BOTH, "completed", "checks_and_review"),
         (
-            DONE._replace(claim=Claim(1, VerificationFinished(1, True))),
+            replace(DONE, claim=Claim(1, VerificationFinished(1, True))),
             facts(0, auto_verify=True),
             "completed",
             "review",
         ),
         (PROVEN, CHECKS, "interrupted", ""),
         (
-            DONE._replace(started=RunStarted("r", "t", "loop", 9, 1, "h", "0", (), dry_run=True)),
+            replace(DONE, started=RunStarted("r", "t", "loop", 9, 1, "h", "0", (), dry_run=True)),
             facts(0),
             "completed",
             "",
@@ -59,10 +61,10 @@ NOT_CHECKED = "Claude reported completion; it was not checked: claude-iterate ve
 NOT_REVIEWED = (
     "Claude reported completion, and the checks are green; the review was not held: claude-iterate verify my-task"
 )
-RED_TESTS = DONE._replace(last_status=Status(True, tests="failing"))
-SOME = DONE._replace(last_status=Status(True, 3, 10))
-BLOCKED = DONE._replace(last_status=Status(True, blocked="a key\nis missing"))
-FAILED = BLOCKED._replace(claim=Claim(1, VerificationFinished(1, False, "red")))
+RED_TESTS = replace(DONE, last_status=Status(True, tests="failing"))
+SOME = replace(DONE, last_status=Status(True, 3, 10))
+BLOCKED = replace(DONE, last_status=Status(True, blocked="a key\nis missing"))
+FAILED = replace(BLOCKED, claim=Claim(1, VerificationFinished(1, False, "red")))
 
 
 @pytest.mark.parametrize(
@@ -73,11 +75,11 @@ FAILED = BLOCKED._replace(claim=Claim(1, VerificationFinished(1, False, "red")))
         (CHECKED, BOTH, "budget", NOT_REVIEWED),
         (DONE, facts(0, auto_verify=True), "budget", NOT_CHECKED),
         (DONE, facts(0, purpose="verify"), "interrupted", ""),
-        (DONE._replace(claim=Claim(1, VerificationFinished(1, False, "red"))), CHECKS, "verification_failed", ""),
+        (replace(DONE, claim=Claim(1, VerificationFinished(1, False, "red"))), CHECKS, "verification_failed", ""),
         (RunState(started=STARTED, last_status=Status(False)), CHECKS, "interrupted", ""),
         (RunState(started=STARTED), CHECKS, "interrupted", ""),
         (DONE, facts(0), "completed", ""),
-        (DONE._replace(last_status=Status(True, 10, 10)), facts(0), "completed", ""),
+        (replace(DONE, last_status=Status(True, 10, 10)), facts(0), "completed", ""),
         (SOME, facts(0), "completed", "Claude reported `complete: true` together with 3 of 10 items done."),
         (RED_TESTS, facts(0), "completed", "Claude reported `complete: true` together with failing tests."),
         (DONE, facts(0), "hook_abort", NOT_CHECKED),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from msgspec.structs import replace
 
 from claude_iterate.core.expressions import expression
 from claude_iterate.core.records import Record
@@ -66,9 +67,9 @@ def test_equal_values_make_equal_records_of_one_class() -> None:
 def test_settings_differ_from_their_declaration_only_where_they_are_set() -> None:
     """A group gives values, not what was declared about them."""
     settings = Settings(delay=5.0)
-    assert settings == Settings().changed(delay=5.0)
+    assert settings == replace(Settings(), delay=5.0)
     assert settings.claude.command == ("claude",)
-    assert settings.changed(claude=settings.claude.changed(model="x")).claude.model == "x"
+    assert replace(settings, claude=replace(settings.claude, model="x")).claude.model == "x"
 
 
 def test_an_expression_waits_and_then_does_what_a_compiled_one_does() -> None:

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from claude_iterate.core.events import (
     Denial,
@@ -161,7 +162,7 @@ def test_what_is_not_plain_is_a_secret(secret: str) -> None:
 
 def test_what_settings_declare_secret_is_masked() -> None:
     """However plain: a variable's name may mislead, a setting of that name does not."""
-    settings = Settings(notify=Settings().notify.changed(secret="swordfishsword", headers={"X-A": "plainplain"}))
+    settings = Settings(notify=replace(Settings().notify, secret="swordfishsword", headers={"X-A": "plainplain"}))
     cleaned = redactor_for({}, settings).clean("swordfishsword and plainplain")
     assert cleaned == f"{MASK} and {MASK}"
 

@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from claude_iterate.core.events import (
     HeldBack,
@@ -23,6 +24,7 @@ from claude_iterate.core.events import (
     VerificationFinished,
     WaitStarted,
 )
+from claude_iterate.core.events.groups import Breaker, Claim, HookState, Requests, Streaks, Waiting
 from claude_iterate.core.events.vocabulary import Kind, Meaning, Point, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules import absence, between, breaker, hook_rules, proving, schedule, trips, waits
@@ -31,7 +33,7 @@ from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.plans import plan_rules
 from claude_iterate.core.settings.catalogue import build
 from claude_iterate.core.settings.modes import MODES
-from claude_iterate.core.state.run_state import Breaker, Claim, Hooked, Plans, Requests, RunState, Streaks, Waiting
+from claude_iterate.core.state.run_state import Plans, RunState
 from tests.core.building import facts
 
 DONE = Status(True)
@@ -46,7 +48,7 @@ SAID = StopScriptsRun(1, (ScriptResult("./stop", 0),))
 SCRIPTS = build({"stop.scripts": ("./stop",)})
 DENIED = Streaks(denied="Bash(npm:*)", denials=2)
 HOOKED = RunStarted("r", "w", "loop", 9, 1, "h", "0", ("c",), hooks=tuple(Point))
-BEGUN = RunState(started=HOOKED, hooks=Hooked(hooks_begun=True))
+BEGUN = RunState(started=HOOKED, hooks=HookState(hooks_begun=True))
 ABORT = HookFinished(Point.NEXT_ITERATION, "hooks/next_iteration", "project", 2, Meaning.ABORT, 1)
 SKIP = HookFinished(Point.NEXT_ITERATION, "hooks/next_iteration", "project", 1, Meaning.SKIP, 1)
 
@@ -54,45 +56,45 @@ BOTH: dict[tuple[Between, Between], tuple[RunState, Facts]] = {
     (between.workspace_is_gone, between.one_off_call): (RunState(), facts(0, workspace_gone="/w", purpose="setup")),
     (between.one_off_call, plan_rules.plan_is_unread): (
         RunState(),
-        facts(0, purpose="setup")._replace(plan=PlanRead()),
+        replace(facts(0, purpose="setup"), plan=PlanRead()),
     ),
     (plan_rules.plan_is_unread, between.work_is_unmeasured): (
         RunState(iterations=1),
-        facts(0)._replace(plan=PlanRead(), measures=True),
+        replace(facts(0), plan=PlanRead(), measures=True),
     ),
     (between.work_is_unmeasured, hook_rules.iteration_finished_is_due): (
-        RunState(started=HOOKED, iterations=1, hooks=Hooked(hook_owed=1)),
-        facts(0)._replace(measures=True),
+        RunState(started=HOOKED, iterations=1, hooks=HookState(hook_owed=1)),
+        replace(facts(0), measures=True),
     ),
     (hook_rules.iteration_finished_is_due, hook_rules.hook_aborts): (
-        RunState(started=HOOKED, hooks=Hooked(hook_owed=1, last_hook=ABORT)),
+        RunState(started=HOOKED, hooks=HookState(hook_owed=1, last_hook=ABORT)),
         facts(0),
     ),
     (hook_rules.hook_aborts, proving.claim_is_outdated): (
-        RunState(last_status=DONE, claim=Claim(task="a+0"), hooks=Hooked(last_hook=ABORT)),
-        facts(0)._replace(task="b+0"),
+        RunState(last_status=DONE, claim=Claim(task="a+0"), hooks=HookState(last_hook=ABORT)),
+        replace(facts(0), task="b+0"),
     ),
     (proving.claim_is_outdated, proving.claim_was_withdrawn): (
         RunState(last_status=DONE, claim=Claim(task="a+0")),
-        facts(0)._replace(task="b+0", withdrawn=True),
+        replace(facts(0), task="b+0", withdrawn=True),
     ),
     (proving.claim_was_withdrawn, proving.claim_was_cut_off): (
         RunState(last_status=DONE, claim=Claim(sound=False)),
-        facts(0)._replace(withdrawn=True),
+        replace(facts(0), withdrawn=True),
     ),
     (proving.claim_was_cut_off, plan_rules.claim_is_without_plan): (
         RunState(last_status=DONE, claim=Claim(sound=False), plans=Plans(PlanRead())),
-        facts(0)._replace(mode=MODES["plan"]),
+        replace(facts(0), mode=MODES["plan"]),
     ),
     (between.completed, between.stop_was_asked): (RunState(last_status=DONE, requests=STOP), facts(0)),
     (between.stop_was_asked, breaker.time_is_up): (RunState(requests=STOP), facts(9, max_duration=5)),
     (breaker.time_is_up, hook_rules.started_is_due): (RunState(started=HOOKED), facts(9, max_duration=5)),
     (hook_rules.started_is_due, hook_rules.iteration_is_skipped): (
-        RunState(started=HOOKED, hooks=Hooked(last_hook=SKIP)),
+        RunState(started=HOOKED, hooks=HookState(last_hook=SKIP)),
         facts(0),
     ),
     (hook_rules.iteration_is_skipped, proving.claim_must_be_proven): (
-        RunState(last_status=DONE, hooks=Hooked(last_hook=SKIP)),
+        RunState(last_status=DONE, hooks=HookState(last_hook=SKIP)),
         facts(0, checks=("true",)),
     ),
     (proving.proof_failed, breaker.agent_is_blocked): (
@@ -101,15 +103,15 @@ BOTH: dict[tuple[Between, Between], tuple[RunState, Facts]] = {
     ),
     (breaker.agent_is_blocked, plan_rules.plan_is_lost): (
         RunState(last_status=Status(False, blocked="help"), plans=Plans(PlanRead())),
-        facts(0)._replace(mode=MODES["build"]),
+        replace(facts(0), mode=MODES["build"]),
     ),
     (plan_rules.plan_is_lost, breaker.failure_ends_the_run): (
         RunState(last_outcome=AUTH, plans=Plans(PlanRead())),
-        facts(0)._replace(mode=MODES["build"]),
+        replace(facts(0), mode=MODES["build"]),
     ),
     (breaker.failure_ends_the_run, breaker.denied_again): (RunState(last_outcome=AUTH, streaks=DENIED), facts(0)),
     (breaker.denied_again, breaker.too_many_failures): (
-        RunState(last_outcome=CRASH, streaks=DENIED._replace(failures=3)),
+        RunState(last_outcome=CRASH, streaks=replace(DENIED, failures=3)),
         facts(0, failures=3),
     ),
     (breaker.too_many_failures, trips.same_error_again): (
@@ -130,7 +132,7 @@ BOTH: dict[tuple[Between, Between], tuple[RunState, Facts]] = {
     ),
     (trips.pattern_was_seen, trips.scripts_are_asked): (
         RunState(iterations=3, breaker=Breaker(pattern=SEEN)),
-        facts(0)._replace(settings=SCRIPTS),
+        replace(facts(0), settings=SCRIPTS),
     ),
     (trips.script_says_stop, trips.trial_moved_nothing): (
         RunState(iterations=1, breaker=Breaker(TRIP, scripts=SAID)),

@@ -20,6 +20,7 @@ from claude_iterate.core.events import (
     RunStarted,
     Tokens,
 )
+from claude_iterate.core.events.groups import Session
 from claude_iterate.core.events.vocabulary import Kind, Reboot, Verb
 from claude_iterate.core.outcomes.classes import classify
 from claude_iterate.core.outcomes.evidence import Evidence
@@ -27,7 +28,7 @@ from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.verdicts import Begin
 from claude_iterate.core.settings.catalogue import build
 from claude_iterate.core.state.handover import handed_on, resumption
-from claude_iterate.core.state.run_state import RunState, Session
+from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.sessions import FRESH, Continuation, continuation
 from claude_iterate.core.state.steps import fold, fold_from
 from tests.core.building import facts

@@ -229,13 +229,6 @@ def test_a_later_result_takes_no_money_back() -> None:
     assert state.call.result == ResultReported("success", cost_usd=0.5)
 
 
-def test_the_quick_way_to_another_call_changes_nothing_else() -> None:
-    """`with_call` does what `_replace` does."""
-    state = RunState(*range(len(RunState._fields)))
-    call = Call(9, 9.0)
-    assert state.with_call(call) == state._replace(call=call)
-
-
 def test_a_tool_changes_only_the_tools() -> None:
     """Of a call, its call and its answer change the open tools, their number and what was in doubt, nothing else."""
     now = Call(1, 2.0, "s", ResultReported(), 3.0, "e", LimitReported("rejected"), (), (), True, 4, None, 5, "x", "r")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from msgspec.structs import astuple
 
 from claude_iterate.core.events import ProofChange
 from claude_iterate.core.formats import counted
@@ -47,7 +48,7 @@ PYTHON = "def test_a():\n    assert one() == 1\n    assert two() == 2\n\n\ndef t
 def test_tests_assertions_and_skips_are_counted(path: str, text: str, expected: tuple[int, int, int]) -> None:
     """In any of the usual languages; not in comments, and not where a name only sounds so."""
     found = marks_of_tests.counts(path, text)
-    assert found[:3] == expected
+    assert astuple(found)[:3] == expected
     assert marks_of_tests.read(marks_of_tests.written(found)) == found
 
 

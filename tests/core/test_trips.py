@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from claude_iterate.core.events import (
     BreakerReset,
@@ -257,7 +258,7 @@ def test_a_pattern_ends_the_run_after_its_iteration() -> None:
 
 
 def with_scripts(*lines: str) -> Facts:
-    return facts(1000)._replace(settings=build({"stop.scripts": lines, "delay": 0.0}))
+    return replace(facts(1000), settings=build({"stop.scripts": lines, "delay": 0.0}))
 
 
 def test_scripts_are_asked_once_after_each_iteration() -> None:
@@ -350,7 +351,7 @@ def test_failures_in_a_row_make_the_pause_grow(failures: int, pause: float) -> N
 def test_the_pace_counts_calls_of_earlier_runs() -> None:
     """Those of the last hour, whatever ended the run."""
     state = after()
-    state = state._replace(waiting=state.waiting._replace(calls=(1.0, 5000.0, 9000.0)), last_at=9100.0)
+    state = replace(state, waiting=replace(state.waiting, calls=(1.0, 5000.0, 9000.0)), last_at=9100.0)
     carried = handed_on(state)
     assert carried.calls == (9000.0,)
     waits = decide(after(first=started(carried)), facts(0, wall=9200.0, calls_per_hour=1))

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import astuple
 
 from claude_iterate.core.reports.validation import (
     CRITERIA,
@@ -122,7 +123,7 @@ def test_grades_are_read_in_any_dress(form: str, case: Callable[[str], str]) -> 
 def test_ready_needs_ten_grades(line: str) -> None:
     """What is no grade is not taken for one, and the criterion without one is named."""
     text = "\n".join([*(row for row in graded().splitlines() if " 7. " not in row), line, "VERDICT: READY"])
-    assert read(text)[:2] == (INVALID, "the report says READY, and has no readable grade for criterion 7")
+    assert astuple(read(text))[:2] == (INVALID, "the report says READY, and has no readable grade for criterion 7")
 
 
 def test_of_two_grades_the_worse_counts() -> None:

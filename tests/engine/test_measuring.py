@@ -19,6 +19,7 @@ from claude_iterate.core.events import (
     Warned,
     WorkMeasured,
 )
+from claude_iterate.core.events.groups import Work
 from claude_iterate.core.events.vocabulary import Kind, Purpose
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.verdicts import Ask, Begin, Verify, Wait
@@ -195,7 +196,7 @@ def test_a_run_that_goes_on_measures_what_the_killed_one_could_not(tmp_path: Pat
     killed.iteration(1, nothing)
     left = killed.recorder.state.work.snapshot
     repository.write(a="1")
-    run = Run(repository.root, Resumed("000001-x", 2, measured=1, snapshot=left), run="000002-x")
+    run = Run(repository.root, Resumed("000001-x", iterations=2, work=Work(measured=1, snapshot=left)), run="000002-x")
     measured = run.measure(2)
     assert measured.changes is not None
     assert (measured.changes.files, measured.progress) == (("a",), ("files",))
@@ -203,7 +204,7 @@ def test_a_run_that_goes_on_measures_what_the_killed_one_could_not(tmp_path: Pat
 
 def test_without_a_snapshot_that_work_is_not_known(tmp_path: Path) -> None:
     """It is not nothing."""
-    run = Run(tmp_path, Resumed("000001-x", 2, measured=1))
+    run = Run(tmp_path, Resumed("000001-x", iterations=2, work=Work(measured=1)))
     assert run.measure(2).changes is None
     assert run.iteration(3, run.write("a", "1")).progress == ("files",)
 

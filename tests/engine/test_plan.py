@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from claude_iterate.core.events import Carried, ProofDefined
 from claude_iterate.core.events.vocabulary import Purpose
@@ -24,7 +25,7 @@ def test_the_rules_know_all_that_was_planned(tmp_path: Path) -> None:
     plan = plan_in(tmp_path, mode=mode, settings=settings, purpose=Purpose.VERIFY, command_line=line, checks_only=True)
     facts = plan.facts(1.0, 2.0)
     known = Facts(1.0, 2.0, settings, 9, True, Purpose.VERIFY, command_line=line, mode=mode, checks_only=True)
-    assert facts == known._replace(zone=facts.zone)
+    assert facts == replace(known, zone=facts.zone)
     assert isinstance(facts.zone, LocalZone)
 
 

@@ -6,6 +6,7 @@ import io
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from claude_iterate.core.events import (
     Event,
@@ -16,11 +17,12 @@ from claude_iterate.core.events import (
     WaitEnded,
     WaitStarted,
 )
+from claude_iterate.core.events.groups import Claim, Requests, Waiting
 from claude_iterate.core.events.vocabulary import Verb, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state.call_state import Call
 from claude_iterate.core.state.requests import answer
-from claude_iterate.core.state.run_state import Claim, Requests, RunState, Waiting
+from claude_iterate.core.state.run_state import RunState
 from claude_iterate.sinks.console.console import Console
 from claude_iterate.sinks.log.text_log import OURS, TextLog
 from claude_iterate.text.event_lines import requested
@@ -78,7 +80,7 @@ def test_the_answer_fits_the_state(verb: Verb, state: RunState, words: str) -> N
 
 def test_the_answer_names_the_workspace(started: MakeStarted) -> None:
     """The user at another terminal may have several."""
-    state = ITERATION._replace(started=started())
+    state = replace(ITERATION, started=started())
     assert answer(Verb.PAUSE, state) == "my-task pauses after iteration 3."
     assert answer(Verb.STOP, state, now=True) == "my-task stops now."
 

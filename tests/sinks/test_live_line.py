@@ -24,12 +24,13 @@ from claude_iterate.core.events import (
     WaitEnded,
     WaitStarted,
 )
+from claude_iterate.core.events.groups import Streaks, Waiting
 from claude_iterate.core.events.vocabulary import Kind, Verb, Why
 from claude_iterate.core.formats import clip, width
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import stop_settings
-from claude_iterate.core.state.run_state import RunState, Streaks
+from claude_iterate.core.state.run_state import RunState
 from claude_iterate.sinks.console.console import Console
 from claude_iterate.sinks.console.live_line import compose
 from tests.screen import Screen
@@ -98,7 +99,7 @@ def test_a_wait_is_counted_down_on_the_wall(terminal: MakeTerminal, entry: MakeE
     wall = [BEGAN]
     err = terminal()
     console = Fed(Console(io.StringIO(), err, "progress", live=True, wall=lambda: wall[0]))
-    console(entry(started(resumed=Resumed("r0", iterations=2, wait=wait))))
+    console(entry(started(resumed=Resumed("r0", iterations=2, waiting=Waiting(wait)))))
     shown = Screen(err.getvalue()).rows
     assert "Still waiting until " in shown[2]
     assert shown[2].endswith("(1h 00m). To try now: claude-iterate retry my-task")

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import click
+from msgspec.structs import replace
 
 from claude_iterate.cli import completion, options, output, picker
 from claude_iterate.cli.invocation import Invocation, on_terminal
@@ -141,7 +142,7 @@ def run_in_mode(invocation: Invocation, name: str, mode: str, given: dict[str, A
     """One run in a mode that is not the workspace's own."""
     way = _way(given)
     asked = _options(invocation, **given)
-    return _one(invocation, name, asked.changed(mode=mode, command_line=asked.command_line._replace(verb=mode)), way)
+    return _one(invocation, name, asked.changed(mode=mode, command_line=replace(asked.command_line, verb=mode)), way)
 
 
 def _way(given: dict[str, Any]) -> str:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 
 import click
 
+from msgspec.structs import replace
+
 from claude_iterate.cli import output
 from claude_iterate.cli.invocation import on_terminal
 from claude_iterate.cli.terminal import attended, keys, questions
@@ -55,28 +57,28 @@ class TerminalUser:
     def steers(self, plan: Plan) -> Iterator[Plan]:
         """Only `run` is steered: in attended mode by answers, else by keys while progress is shown."""
         with self._steered(plan) as steered:
-            yield steered if self._worker is None else steered.changed(listen=self._accompanied(steered.listen))
+            yield steered if self._worker is None else replace(steered, listen=self._accompanied(steered.listen))
 
     @contextlib.contextmanager
     def _steered(self, plan: Plan) -> Iterator[Plan]:
         if output.is_terminal(sys.stderr):
-            plan = plan.changed(tick=0.25)  # the live line shows seconds
+            plan = replace(plan, tick=0.25)  # the live line shows seconds
         leave = self._worker.leave if self._worker is not None else None
         if self._detaches and leave is not None:
             if plan.settings.attended:
                 asks = "The setting `attended` is on: the run asks on its terminal, so it cannot do without one."
                 raise UsageProblem(asks, f"claude-iterate run {plan.layout.name} --no-attended --detach")
-            yield plan.changed(listen=AtOnce(leave), detaches=True)
+            yield replace(plan, listen=AtOnce(leave), detaches=True)
         elif plan.purpose != "run" or not on_terminal():
             yield plan
         elif plan.settings.attended:
             question = attended.Question(plan.layout)
-            yield plan.changed(ask=question, listen=question.held)
+            yield replace(plan, ask=question, listen=question.held)
         elif plan.settings.output != "progress":
             yield plan
         else:
             with keys.listening(leave) as listen:
-                yield plan.changed(listen=listen, keys=True, detaches=leave is not None)
+                yield replace(plan, listen=listen, keys=True, detaches=leave is not None)
 
     def _accompanied(self, listen: Callable[[RunState], list[Requested]]) -> Callable[[RunState], list[Requested]]:
         """What is listened for, and the end of the front: the shell, and what it stands for, has given us up."""

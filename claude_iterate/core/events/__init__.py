@@ -5,9 +5,6 @@ No formatting, no emoji, no opinion. An Entry is an event with its place in the 
 
 from __future__ import annotations
 
-import claude_iterate.core.msgspec_alone  # it comes first
-
-# isort: split
 import msgspec
 
 from claude_iterate.core.events.breaker_events import (
@@ -51,13 +48,9 @@ from claude_iterate.core.events.hook_events import HookFinished, HookStarted
 from claude_iterate.core.events.plan_events import PlanFinished, PlanRead
 from claude_iterate.core.events.run_events import (
     Carried,
-    Requested,
     Resumed,
     RunFinished,
     RunStarted,
-    StopRequested,
-    WaitEnded,
-    WaitStarted,
     Warned,
 )
 from claude_iterate.core.events.stream_events import (
@@ -83,6 +76,7 @@ from claude_iterate.core.events.stream_events import (
     ToolDenied,
     UsageReported,
 )
+from claude_iterate.core.events.wait_events import Requested, StopRequested, WaitEnded, WaitStarted
 from claude_iterate.core.events.work_events import Changes, SnapshotTaken, TestCounts, WorkMeasured
 from claude_iterate.core.events.worktree_events import WorktreeLeft, WorktreeMade
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from claude_iterate.core.records import Record
+import msgspec
+
 from claude_iterate.core.tones import CHANGED, PLAN, REPORT
 
 Reason = Literal[
@@ -30,7 +31,7 @@ Reason = Literal[
 ]
 
 
-class Ending(Record):
+class Ending(msgspec.Struct, frozen=True):
     """One row of the table."""
 
     simple: int

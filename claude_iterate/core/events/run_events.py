@@ -1,4 +1,4 @@
-"""Events about the run as a whole: its beginning and end, what it takes over, waits, and what the user asked for."""
+"""Events about the run as a whole: its beginning and end, and what it takes over."""
 
 from __future__ import annotations
 
@@ -6,19 +6,13 @@ from typing import Any
 
 import msgspec
 
-from claude_iterate.core.events.breaker_events import Hints, PatternSeen, Standing, StopScriptsRun, Trip
-from claude_iterate.core.events.call_events import IterationFinished, Outcome, Rebooted
-from claude_iterate.core.events.check_events import (
-    CheckResult,
-    ChecksPassed,
-    ProofChange,
-    ProofDefined,
-    VerificationFinished,
-)
+from claude_iterate.core.events.breaker_events import Hints, Standing
+from claude_iterate.core.events.call_events import Outcome
+from claude_iterate.core.events.check_events import CheckResult, ProofChange, ProofDefined
+from claude_iterate.core.events.groups import Breaker, Claim, HookState, Session, Streaks, Waiting, Work
 from claude_iterate.core.events.reasons import Reason
-from claude_iterate.core.events.stream_events import LimitReported, Tokens
-from claude_iterate.core.events.vocabulary import Point, Purpose, Verb, Why
-from claude_iterate.core.events.work_events import SnapshotTaken, WorkMeasured
+from claude_iterate.core.events.stream_events import Tokens
+from claude_iterate.core.events.vocabulary import Point, Purpose
 from claude_iterate.core.reports.status import Status
 
 
@@ -87,102 +81,29 @@ class RunStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_
 
 
 class Resumed(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a run that goes on after a crash takes over from the one that was killed."""
+    """What a run that goes on after a crash takes over from the one that was killed. Beside `run` and `elapsed` each
+    field is one of the state, of the same name."""
 
     run: str
-    iterations: int = 0
-    idle_iterations: int = 0
-    failures: int = 0
-    retries: int = 0
-    claims: int = 0
-    cost_usd: float = 0.0
     elapsed: float = 0.0
+    iterations: int = 0
+    cost_usd: float = 0.0
+    cost_is_lower_bound: bool = False
+    tokens: Tokens = Tokens()
     findings: str = ""
     last_status: Status | None = None
-    proof: VerificationFinished | None = None
-    checked: ChecksPassed | None = None
-    results: dict[str, CheckResult] = {}
-    flaky: tuple[str, ...] = ()
-    task: str = ""
-    sound: bool = True
-    refuted: VerificationFinished | None = None
-    problems: tuple[str, ...] = ()
+    last_outcome: Outcome | None = None
     defined: ProofDefined | None = None
     changes: tuple[ProofChange, ...] = ()
-    last_outcome: Outcome | None = None
-    windows: dict[str, LimitReported] = {}
-    calls: tuple[float, ...] = ()
-    wait: WaitStarted | None = None
-    waits: int = 0
-    waited: float = 0.0
-    hours_waived: float = 0.0
-    denied: str = ""
-    denials: int = 0
-    session: str = ""
-    context: float | None = None
-    session_used: float = 0.0
-    reboot: Rebooted | None = None
-    session_cost_usd: float = 0.0
-    session_tokens: Tokens = Tokens()
     reboots: int = 0
-    tokens: Tokens = Tokens()
-    absences: int = 0
-    cost_is_lower_bound: bool = False
-    unmoved: int = 0
-    last_measure: WorkMeasured | None = None
-    snapshot: SnapshotTaken | None = None
-    measured: int = 0
-    files_changed: int = 0
-    commits: int = 0
-    hook_point: str = ""
-    hook_number: int = 0
-    hooks_ran: tuple[str, ...] = ()
-    hook_running: str = ""
-    hook_prepared: int = 0
-    hook_owed: int = 0
-    hook_skips: int = 0
-    hook_record: IterationFinished | None = None
-    hooks_failed: tuple[str, ...] = ()
-    errors: int = 0
-    error: str = ""
-    error_said: str = ""
-    red: int = 0
-    trip: Trip | None = None
-    pattern: PatternSeen | None = None
-    scripts: StopScriptsRun | None = None
+    streaks: Streaks = Streaks()
+    waiting: Waiting = Waiting()
+    claim: Claim = Claim()
+    session: Session = Session()
+    work: Work = Work()
+    hooks: HookState = HookState()
+    breaker: Breaker = Breaker()
     hints: Hints = Hints()
-
-
-class StopRequested(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """The user or the system wants the run to end: after this iteration, or now."""
-
-    by: str
-    now: bool = False
-
-
-class WaitStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """The run waits: `until` is wall time in epoch seconds."""
-
-    why: Why
-    until: float
-    detail: str = ""
-    window: str = ""
-    attempt: int = 1
-
-
-class WaitEnded(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """The wait is over: its time came, or the user said `retry` or `skip`."""
-
-    why: Why
-    by: str = "time"
-
-
-class Requested(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """The user steers: `by` is command, key or answer. `detach`: from now on the run goes on without its terminal."""
-
-    verb: Verb
-    by: str = "command"
-    now: bool = False
 
 
 class Warned(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):

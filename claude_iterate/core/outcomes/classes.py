@@ -9,17 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import msgspec
+
 from claude_iterate.core.events import IterationFinished, LimitReported, Outcome
 from claude_iterate.core.events.vocabulary import Cause, Kind
-from claude_iterate.core.expressions import expression
 from claude_iterate.core.formats import duration, shortened
 from claude_iterate.core.outcomes import reset_times
 from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.core.outcomes.failure_signs import is_throttled, is_typed, matches_one, points_to
-from claude_iterate.core.records import Record
 
 
-class Class(Record):
+class Class(msgspec.Struct, frozen=True):
     """One row of the table: a class of outcome and what it means for the run."""
 
     kind: Kind
@@ -28,7 +28,7 @@ class Class(Record):
     holds: Callable[[Evidence], bool]
 
 
-_ADMIN_WORDS = expression(
+_ADMIN_WORDS = re.compile(
     r"allocation has been disabled|limit is set to \$0|organization has been disabled", re.IGNORECASE
 )
 

@@ -6,13 +6,14 @@ forms of command are refused whatever the rules are, and then no rule is offered
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable
 
+import msgspec
+
 from claude_iterate.core.events import Denial
-from claude_iterate.core.expressions import expression
 from claude_iterate.core.formats import one_line, shortened
-from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.outcomes import known_programs, narrow_rules
 from claude_iterate.core.outcomes.evidence import FOR_ONE_RUN, Granted
 from claude_iterate.core.outcomes.shell_commands import Simple, simple_commands
@@ -23,24 +24,24 @@ _WRITING = frozenset({EDITING, "bypassPermissions", "auto"})
 _EDITORS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
 _HOPELESS_TYPES = frozenset({"safetyCheck", "classifier", "hook", "rule"})
 """Types of reasons that no rule lifts. `other`, `mode` and `asyncAgent` stand for several sorts of them."""
-_HOPELESS = expression(
+_HOPELESS = re.compile(
     r"^Contains |can't be checked before it runs|shell operators that require approval|cannot be auto-allowed"
     r"|Approve only if you trust"
     r"|evaluates arguments as shell code|is a sensitive file|Dangerous .* operation|\bhook\b"
 )
 """How Claude Code words a refusal that no rule lifts."""
-_PATH = expression(
+_PATH = re.compile(
     r"'(?P<path>/[^']*)' (was blocked\. For security, Claude Code may only (?P<verb>[a-z]+)"
     r"|needs approval\. The path is (?P<where>inside|outside) the working directories)"
 )
 """How it names the path of a command that it is about: before 2.1.302 with the verb; since then so only where nothing
 is written."""
 _WRITES = frozenset({"write", "create", "copy", "move", "remove", "edit"})
-_PARTS = expression(r"following parts? requires? approval: (?P<parts>.*)")
+_PARTS = re.compile(r"following parts? requires? approval: (?P<parts>.*)")
 _SAID_KEPT = 500
 
 
-class Remedy(NamedTuple):
+class Remedy(msgspec.Struct, frozen=True):
     """A permission mode, rules, and what neither would have allowed, each with its reason."""
 
     mode: str = ""

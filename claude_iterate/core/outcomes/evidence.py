@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from claude_iterate.core.events import CutStarted, LimitReported, ResultReported
 from claude_iterate.core.outcomes.reset_times import Zones, utc_only
-from claude_iterate.core.records import Record
 
 FOR_ONE_RUN = "Or for one run: "
 """Begins the line of advice on a denial that changes no setting."""
 
 
-class Granted(Record):
+class Granted(msgspec.Struct, frozen=True):
     """What Claude was allowed to do. `roots` are the names of the project's folder; `program` is what stands before a
     command of ours, for a shell."""
 
@@ -21,7 +22,7 @@ class Granted(Record):
     program: str = "claude-iterate"
 
 
-class Evidence(Record):
+class Evidence(msgspec.Struct, frozen=True):
     """What is known of a call when it is over. `error_sort` is Claude Code's word for the error that it said last;
     `wrote_status`: the agent wrote a valid report in it; `began`: Claude
     opened a session, so it had started well; `retrying`: the last thing it said was that it tries the API again."""

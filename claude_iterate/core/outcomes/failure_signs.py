@@ -11,16 +11,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+import msgspec
+
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.outcomes.evidence import Evidence
-from claude_iterate.core.records import Record
 
 _LOOKED_THROUGH = 4000
 _PATIENCE = 1.0
 """Seconds that a user's pattern may take; one that runs wild is taken not to match."""
 
 
-class Signs(Record):
+class Signs(msgspec.Struct, frozen=True):
     """One row of the table: what stands for one sort of failure."""
 
     types: str = ""

@@ -3,13 +3,14 @@ can do anything."""
 
 from __future__ import annotations
 
-from claude_iterate.core.expressions import expression
+import re
+
 from claude_iterate.core.outcomes import known_programs as programs
 from claude_iterate.core.outcomes.shell_commands import Simple, unquoted
 
 _LONGEST = 100
 """Characters of a rule: a longer one is not narrow, it is a script."""
-_SUBCOMMAND = expression(r"[a-z][a-z0-9:_.-]*(?<!\.)")
+_SUBCOMMAND = re.compile(r"[a-z][a-z0-9:_.-]*(?<!\.)")
 _VERSION = "0123456789."
 
 

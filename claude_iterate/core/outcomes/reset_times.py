@@ -10,8 +10,6 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from claude_iterate.core.expressions import expression
-
 Zones = Callable[[str], tzinfo | None]
 """The time zone of a name, None for an unknown one; an empty name is the computer's own zone."""
 
@@ -30,18 +28,18 @@ JUST_PASSED = 900.0
 LONGEST_SESSION = 6 * 3600.0
 """The five-hour window, and something to spare."""
 
-_EPOCH = expression(r"\|\s*(\d{10,13})\b")
-_ISO = expression(
+_EPOCH = re.compile(r"\|\s*(\d{10,13})\b")
+_ISO = re.compile(
     r"\b(?:on|at)\s+(\d{4}-\d{2}-\d{2})(?:\s+at\s+|[T ])(\d{1,2}:\d{2})(?::\d{2})?\s*(UTC|Z)?", re.IGNORECASE
 )
-_CLOCK = expression(
+_CLOCK = re.compile(
     r"resets?(?:\s+at)?\s+"
     r"(?:(?P<month>[A-Z][a-z]{2,8})\.?\s+(?P<day>\d{1,2})(?:,?\s+(?P<year>\d{4}))?(?:,|\s+at)?\s+)?"
     r"(?P<hour>\d{1,2})(?::(?P<minute>\d{2}))?\s*(?P<half>[ap]\.?m\.?)?"
     r"(?:\s*\((?P<zone>[A-Za-z_+\-/0-9]{1,60})\))?",
     re.IGNORECASE,
 )
-_SHORT_WINDOW = expression(r"session limit|\b5-hour|\bfive-hour", re.IGNORECASE)
+_SHORT_WINDOW = re.compile(r"session limit|\b5-hour|\bfive-hour", re.IGNORECASE)
 _NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTHS = {name: number for number, name in enumerate(_NAMES, 1)}
 

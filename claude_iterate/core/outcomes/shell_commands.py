@@ -9,22 +9,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from claude_iterate.core.expressions import expression
-from claude_iterate.core.named_tuples import NamedTuple
+import msgspec
 
-_TOKEN = expression(
+_TOKEN = re.compile(
     r"""(?P<nothing>(?:[ \t\r]|\\\n)+ | (?<![^\s;&|()])\#[^\n]* | \(\(.*?(?:\)\)|$) | \[\[\s.*?(?:\]\]|$))
       | (?P<redirect>(?:\d+|&)?(?:<<<|<<-?|>>|<>|>\||[<>]&|[<>](?!\()))
       | (?P<operator>\n|&&|\|\||;;&?|;&|\|&|[;&|()])""",
     re.VERBOSE | re.DOTALL,
 )
-_PIECE = expression(
+_PIECE = re.compile(
     r"""(?P<bracket>[$<>]\() | \\[^\n] | \$?'[^']*(?:'|$) | "(?:\\.|[^"\\])*(?:"|$) | `[^`]*(?:`|$)
       | [^\s;&|()<>'"`\\$]+ | \$ | \\$""",
     re.VERBOSE | re.DOTALL,
 )
-_ASSIGNMENT = expression(r"[A-Za-z_]\w*(\[[^]]*\])?\+?=.*", re.DOTALL)
-_QUOTES = expression(r"\\(.)|['\"]", re.DOTALL)
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(\[[^]]*\])?\+?=.*", re.DOTALL)
+_QUOTES = re.compile(r"\\(.)|['\"]", re.DOTALL)
 _HEADS = frozenset({"if", "then", "elif", "else", "while", "until", "do", "!", "{", "time", "coproc"})
 """Keywords that a command may follow."""
 _TAILS = frozenset({"fi", "done", "esac", "}"})
@@ -32,7 +31,7 @@ _SKIPPED = frozenset({"for", "select", "case", "function"})
 """Keywords whose words are no commands, up to the next separator."""
 
 
-class Simple(NamedTuple):
+class Simple(msgspec.Struct, frozen=True):
     """One program with its arguments, each as it was typed; `assignments` stand before it. `feeds` says that its
     output is piped into the command after it."""
 

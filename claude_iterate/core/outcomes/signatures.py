@@ -6,8 +6,9 @@ next is taken out: dates, times, line numbers, addresses, identities, paths of t
 
 from __future__ import annotations
 
+import re
+
 from claude_iterate.core.checksums import checksum
-from claude_iterate.core.expressions import expression
 from claude_iterate.core.formats import one_line, shortened
 
 _LONGEST = 4000
@@ -15,15 +16,15 @@ _LONGEST = 4000
 _SHOWN = 200
 
 _CHANGING = (
-    (expression(r"\x1b\[[0-9;?]*[A-Za-z]"), ""),
-    (expression(r"(?:/private)?(?:/var)?/(?:tmp|folders|run/user)/[^\s'\":,;)\]]+"), "<temporary>"),
-    (expression(r"[A-Za-z]:\\[^\s'\":,;)\]]*\\Temp\\[^\s'\":,;)\]]+"), "<temporary>"),
-    (expression(r"\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b"), "<id>"),
-    (expression(r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?)?"), "<date>"),
-    (expression(r"\b\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?(?: ?[AP]M)?\b"), "<time>"),
-    (expression(r"\b0x[0-9a-fA-F]+\b"), "<address>"),
-    (expression(r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\b"), "<id>"),
-    (expression(r"\d+(?:[.,]\d+)*"), "<number>"),
+    (re.compile(r"\x1b\[[0-9;?]*[A-Za-z]"), ""),
+    (re.compile(r"(?:/private)?(?:/var)?/(?:tmp|folders|run/user)/[^\s'\":,;)\]]+"), "<temporary>"),
+    (re.compile(r"[A-Za-z]:\\[^\s'\":,;)\]]*\\Temp\\[^\s'\":,;)\]]+"), "<temporary>"),
+    (re.compile(r"\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b"), "<id>"),
+    (re.compile(r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?)?"), "<date>"),
+    (re.compile(r"\b\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?(?: ?[AP]M)?\b"), "<time>"),
+    (re.compile(r"\b0x[0-9a-fA-F]+\b"), "<address>"),
+    (re.compile(r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\b"), "<id>"),
+    (re.compile(r"\d+(?:[.,]\d+)*"), "<number>"),
 )
 """In this order: a date is more than its numbers."""
 

@@ -7,14 +7,13 @@ they decide about a claim that is written again without the id.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from claude_iterate.core.expressions import expression
-
 KEY = "iteration"
 """Where a report has the id."""
-_IDENTITY = expression(r"[0-9]{1,9}-[0-9a-f]{8}")
+_IDENTITY = re.compile(r"[0-9]{1,9}-[0-9a-f]{8}")
 UNSIGNED = (
     f"this very text was there before, and `{KEY}` does not have the id {{id}}, so the checks decide whether it counts"
 )

@@ -5,15 +5,13 @@ from __future__ import annotations
 
 import re
 
-from claude_iterate.core.expressions import expression
-
 _DONE = (
     r"(?:implemented|met|done|complete|completed|finished|fulfilled|satisfied|written|created|added|found|present|there"
     r"|working|verified|checked|tested|run|covered|handled|supported|possible)"
 )
 _LACKS = r"(?:missing|absent|broken|incomplete|unfinished|fails?|failed|failing|failure|red|empty|undone)"
 _IS_NOT = r"(?:is|are|was|were|has|have|had|does|do|did|could|ca|would)n't"
-_AGAINST = expression(
+_AGAINST = re.compile(
     rf"\b(?:not|never|{_IS_NOT}|cannot be|could not be|couldn't be)[ ]"
     rf"(?:yet[ ]|fully[ ]|actually[ ]|been[ ]|be[ ]|all[ ]){{0,2}}{_DONE}\b"
     r"|\b(?:unimplemented|unmet|untested|unverified|unchecked|partially|partly|mostly|half[ -]done)\b"
@@ -42,7 +40,7 @@ _AGAINST = expression(
     r"|[✗✘❌✖☒]",
     re.IGNORECASE,
 )
-_ASIDE = expression(
+_ASIDE = re.compile(
     r"\b(?:except for|if|when|whenever|where|unless|in case|once|for|that|which|with|after|before|until|instead of"
     r"|rather than)\b"
     r"[^.;:]*"
@@ -54,7 +52,7 @@ _ASIDE = expression(
     re.IGNORECASE,
 )
 """Conditions, denials and quotations: a test for what happens when a file is missing speaks for the work."""
-_TROUBLE = expression(
+_TROUBLE = re.compile(
     r"\b(?-i:FAILED)\b|\bTraceback\b|\bAssertionError\b|\b(?:compile|compiler|build|syntax) error\b"
     r"|\bsegfault|\bsegmentation fault|\btimed out\b"
     r"|\bpermission denied\b|\bcommand not found\b|\bcannot access\b|\bno such file\b|\bno evidence\b"
@@ -62,30 +60,30 @@ _TROUBLE = expression(
     re.IGNORECASE,
 )
 """What programs print when they fail."""
-_TOLD = expression(
+_TOLD = re.compile(
     r"\b(?:raises?|prints?|reports?|shows?|returns?|says|gives|answers?|rejects?|catches|handles?|asserts?|covers?|that"
     r"|if|when|on|for|instead of|expects?|no|without)\b[^.;]*$",
     re.IGNORECASE,
 )
 """Before such words: the work is to do so."""
-_FILE = expression(r"[\w/-]*[A-Za-z_]\.[A-Za-z]\w{0,5}\b(?![\w.])")
+_FILE = re.compile(r"[\w/-]*[A-Za-z_]\.[A-Za-z]\w{0,5}\b(?![\w.])")
 """A file may be called `missing.txt`."""
-_OF = expression(r"(?<![\w/:.])(\d{1,6})(?: (?:out )?of |/)(\d{1,6})\b(?= [a-z]|[ .;,)]*$)", re.IGNORECASE)
-_OF_BAD = expression(r"(?: \w+){0,2} (?:fail\w*|errors?|missing|broken|skipped|left|remain\w*|open)\b", re.IGNORECASE)
+_OF = re.compile(r"(?<![\w/:.])(\d{1,6})(?: (?:out )?of |/)(\d{1,6})\b(?= [a-z]|[ .;,)]*$)", re.IGNORECASE)
+_OF_BAD = re.compile(r"(?: \w+){0,2} (?:fail\w*|errors?|missing|broken|skipped|left|remain\w*|open)\b", re.IGNORECASE)
 """Few of these is good; how many, other words decide."""
-_REMOVED = expression(r"\b(?:removed?|deleted?|gone|dropped)\b", re.IGNORECASE)
-_NOT_THERE = expression(
+_REMOVED = re.compile(r"\b(?:removed?|deleted?|gone|dropped)\b", re.IGNORECASE)
+_NOT_THERE = re.compile(
     r"\b(?:is|are|was|were) (?:not there|absent|missing)\b|\b(?:does|do)(?: not|n't) exist\b"
     r"|\bno such file(?: or directory)?|\bnot (?:found|present)\b|\bthere is no\b",
     re.IGNORECASE,
 )
-_DENIES = expression(
+_DENIES = re.compile(
     r"^\W*(?:not (?:done|complete|verified|finished|met|proven)|incomplete|unfinished)\b"
     r"|\bthe (?:claim|task|work)(?: of completion)? (?:is|was|does|did)"
     r"(?: not (?:done|completed?|hold|verified|finished|proven|true)| false| incomplete| unproven| unfinished)\b",
     re.IGNORECASE,
 )
-_MINOR = expression(
+_MINOR = re.compile(
     r"\b(?:optional\w*|nits?|nitpick|minor|cosmetic|style|could|might|would|suggest\w*|nice|not (?:asked|required|part)"
     r"|beyond|out of scope|outside|unrelated|not a requirement)\b",
     re.IGNORECASE,

@@ -6,13 +6,14 @@ that the work is done.
 
 from __future__ import annotations
 
-from claude_iterate.core.expressions import expression
+import re
+
 from claude_iterate.core.reports.markdown_lines import outside_fences
 from claude_iterate.core.reports.plan_tasks import DONE, boxes_in
 from claude_iterate.core.reports.status import Reading, Status
 
 _BEGIN, _END = "---LOOP_STATUS---", "---END_LOOP_STATUS---"
-_FIELD = expression(r"[ \t]*(?:[-*+][ \t]+)?[*`]{0,3}([A-Za-z_]{1,60})[*`]{0,3}[ \t]*:(.*)")
+_FIELD = re.compile(r"[ \t]*(?:[-*+][ \t]+)?[*`]{0,3}([A-Za-z_]{1,60})[*`]{0,3}[ \t]*:(.*)")
 """`STATUS: COMPLETE`, also as an item of a list, in bold or in small letters."""
 _STATES = frozenset({"IN_PROGRESS", "COMPLETE", "BLOCKED"})
 _TESTS = frozenset({"passing", "failing", "not_run"})

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from claude_iterate.core.expressions import expression
-
-_FENCE = expression(r"^[\s>]*(?:(`{3,})([^`]*)|(~{3,})(.*))$")
+_FENCE = re.compile(r"^[\s>]*(?:(`{3,})([^`]*)|(~{3,})(.*))$")
 """The marks of a fence, and what follows them. Backquotes after backquotes are code within a line, not a fence."""
-_ITEM = expression(r"^[\s>]*(?:[-*+]|\d{1,9}[.)])(?:\s|\[|$)")
+_ITEM = re.compile(r"^[\s>]*(?:[-*+]|\d{1,9}[.)])(?:\s|\[|$)")
 
 
 def outside_fences(text: str) -> Iterator[str]:

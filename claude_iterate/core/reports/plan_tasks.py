@@ -6,25 +6,27 @@ unless there are boxes below it. What stands in code is an example.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
+import msgspec
+from msgspec.structs import replace
+
 from claude_iterate.core.checksums import checksum
-from claude_iterate.core.expressions import expression
-from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.reports.markdown_lines import outside_code
 
 OPEN, DOING, DONE = "open", "doing", "done"
 _STATES = {"": OPEN, "~": DOING, "x": DONE, "X": DONE, "✓": DONE, "✔": DONE, "✅": DONE}
 """What a mark in a box means. One that is not a letter and not known is open: it is not ticked."""
-_BOX = expression(r"^[\s>]*(?:[-*+]|\d{1,9}[.)]|\#{1,6}(?=\s))\s*\[\s*([xX]|[^\w\s\]]?)\s*\](?=\s|$)\s*(.*)")
-_HEADING = expression(r"^\s{0,3}(\#{1,6})\s+(.*)")
-_NUMBERED = expression(r"[✅✓✔☑\s]*(?:(?:Task|Step)\s+)?\d{1,5}(?:\.\d{1,5})+[.):]?\s+\S")
+_BOX = re.compile(r"^[\s>]*(?:[-*+]|\d{1,9}[.)]|\#{1,6}(?=\s))\s*\[\s*([xX]|[^\w\s\]]?)\s*\](?=\s|$)\s*(.*)")
+_HEADING = re.compile(r"^\s{0,3}(\#{1,6})\s+(.*)")
+_NUMBERED = re.compile(r"[✅✓✔☑\s]*(?:(?:Task|Step)\s+)?\d{1,5}(?:\.\d{1,5})+[.):]?\s+\S")
 _CHECK_MARKS = "✅✓✔☑"
-_REFERENCES = expression(r"\(\s*refs?\s*:\s*([^()]*(?:\([^()]*\)[^()]*)*)\)", 2)
+_REFERENCES = re.compile(r"\(\s*refs?\s*:\s*([^()]*(?:\([^()]*\)[^()]*)*)\)", 2)
 """2 is `re.IGNORECASE`."""
 
 
-class Task(NamedTuple):
+class Task(msgspec.Struct, frozen=True):
     """One task: its text, its state (open, doing or done), the specifications it refers to, and its line from 1."""
 
     text: str
@@ -37,7 +39,7 @@ _Heading = tuple[int, int, Task]
 """A heading's rank, how many boxes stand before it, and what it would be as a task."""
 
 
-class Counts(NamedTuple):
+class Counts(msgspec.Struct, frozen=True):
     """How many tasks there are in each state, and how many name no specification."""
 
     open: int = 0
@@ -62,7 +64,7 @@ def tasks_in(text: str) -> list[Task]:
         elif line.lstrip().startswith("#") and (heading := _HEADING.match(line)):
             headings.append((len(heading[1]), len(tasks), _of_heading(heading[2], number)))
         elif tasks and "ref" in line and (more := _references(line)):
-            tasks[-1] = tasks[-1]._replace(refs=tasks[-1].refs + more)
+            tasks[-1] = replace(tasks[-1], refs=tasks[-1].refs + more)
     own = _tasks_of(headings, len(tasks))
     return sorted([*tasks, *own], key=lambda task: task.line) if own else tasks
 

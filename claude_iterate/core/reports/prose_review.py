@@ -11,29 +11,28 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from claude_iterate.core.expressions import expression
 from claude_iterate.core.formats import listed
 from claude_iterate.core.reports.doubtful_evidence import speaks_against
 from claude_iterate.core.reports.requirements import Requirement
 from claude_iterate.core.reports.review import INCOMPLETE, INVALID, VERIFIED, Review
 
 _DRESS = r"[ \t>*_`#-]*"
-_ANY_VERDICT = expression(rf"^{_DRESS}VERDICT\b{_DRESS}:(.*)$", re.MULTILINE | re.IGNORECASE)
-_LAST = expression(r"^[*_` \t]*VERDICT[*_ \t]*:[*_` \t]*(VERIFIED|INCOMPLETE)[*_`. \t]*$")
-_IDENTITY = expression(rf"^{_DRESS}VERIFICATION-ID{_DRESS}:[*_` \t]*(\w+)[*_` \t]*$", re.MULTILINE)
-_EMPHASIS = expression(r"[*`~]+|(?<!\w)_+|_+(?!\w)")
-_TITLE = expression(r"[ \t>]*(?:\*\*|__)[^*_|]{1,60}(?:\*\*|__):?[ \t]*|[ \t>]*[\w -]{1,60}:[ \t]*")
+_ANY_VERDICT = re.compile(rf"^{_DRESS}VERDICT\b{_DRESS}:(.*)$", re.MULTILINE | re.IGNORECASE)
+_LAST = re.compile(r"^[*_` \t]*VERDICT[*_ \t]*:[*_` \t]*(VERIFIED|INCOMPLETE)[*_`. \t]*$")
+_IDENTITY = re.compile(rf"^{_DRESS}VERIFICATION-ID{_DRESS}:[*_` \t]*(\w+)[*_` \t]*$", re.MULTILINE)
+_EMPHASIS = re.compile(r"[*`~]+|(?<!\w)_+|_+(?!\w)")
+_TITLE = re.compile(r"[ \t>]*(?:\*\*|__)[^*_|]{1,60}(?:\*\*|__):?[ \t]*|[ \t>]*[\w -]{1,60}:[ \t]*")
 """A line that serves as a heading without being one."""
-_ITEM = expression(r"^[ \t]*(?:\d+[.)]|[-*+])[ \t]+", re.MULTILINE)
+_ITEM = re.compile(r"^[ \t]*(?:\d+[.)]|[-*+])[ \t]+", re.MULTILINE)
 
 _THINGS = r"(?:findings?|issues?|problems?|defects?|gaps?|concerns?|failures?|errors?|bugs?|blockers?)"
-_NONE = expression(
+_NONE = re.compile(
     rf"[\W\d]*(?:there (?:are|is|were) )?(?:none|nothing|not applicable|n/a|no (?:\w+ ){{0,2}}{_THINGS})"
     r"(?: (?:was|were|is|are))?"
     r"(?: (?:at all|found|left|missing|open|to report|identified|detected|noted|remain\w*))?[\W\d]*",
     re.IGNORECASE,
 )
-_OF_FINDINGS = expression(
+_OF_FINDINGS = re.compile(
     r"finding|issue|problem|defect|gap|concern|missing|remain|open|unmet|not met|incomplete|to.?do|left|fail|bug|block",
     re.IGNORECASE,
 )
@@ -41,7 +40,7 @@ _OF_FINDINGS = expression(
 
 _DONE = r"(?:met|done|complete[d]?|satisfied|fulfilled|implemented|verified|checked|tested|finished|working|passing)"
 _LACKING = r"(?:missing|fail(?:s|ed|ing|ure)?|incomplete|broken|absent|open|pending|wrong|unfinished|undone|stubbed)"
-_UNMET = expression(
+_UNMET = re.compile(
     rf"\bnot[ _](?:yet |fully |entirely |all |completely |been |really ){{0,3}}{_DONE}\b"
     r"|\b(?:unmet|unverified|unchecked|untested|unimplemented|unsatisfied|unfulfilled|incomplete|unfinished)\b"
     r"|\b(?:partial(?:ly)?|partly)\b|\b(?:could|can) ?not be \w+|\bunable to (?:check|verify|run|confirm)\b"
@@ -52,24 +51,24 @@ _UNMET = expression(
     re.IGNORECASE | re.MULTILINE,
 )
 """Words for a requirement that is not met: anywhere, or where a status stands."""
-_DENIED = expression(
+_DENIED = re.compile(
     rf"\b(?:no|not|nothing|none|zero|0|never|without|neither)\b(?:[ ][\w`'/.-]+){{0,5}}?[ ]{_LACKING}\b"
     rf"|\b{_LACKING}[ ]*[:=][ ]*0\b",
     re.IGNORECASE,
 )
 """Nothing is missing, 0 failed: such words speak for the work."""
-_NUMBERED = expression(
+_NUMBERED = re.compile(
     r"[ \t>|*_`#+-]*(?:\[[xX]\][ \t]*)?(?:(?:requirements?|items?|no\.?|nr\.?|r)[ \t]*)?#?"
     r"(\d{1,3}(?:[ \t]*(?:-|–|to|and|&|,)[ \t]*\d{1,3})*)(?=[ \t]*(?:[.):|*_`—–=-]|$))",
     re.IGNORECASE,
 )
 """A line that begins with the numbers of requirements: `2.`, `Requirement 2:`, `| 2 |`, `1-3:`."""
-_WORD = expression(r"\w")
-_STATUS = expression(
+_WORD = re.compile(r"\w")
+_STATUS = re.compile(
     rf"^[ \t|:.)—–=-]*(?:{_DONE}|yes|ok|holds?|true|[✓✔✅☑])(?![\w'])[ \t|:.,;—–-]*", re.IGNORECASE | re.MULTILINE
 )
 """The status at the beginning of what is said of a requirement."""
-_MET = expression(rf"\b(?:{_DONE}|pass(?:es|ed)?|yes|ok|holds?|green|true|there)\b|[✓✔✅☑]|\[[xX]\]", re.IGNORECASE)
+_MET = re.compile(rf"\b(?:{_DONE}|pass(?:es|ed)?|yes|ok|holds?|green|true|there)\b|[✓✔✅☑]|\[[xX]\]", re.IGNORECASE)
 
 
 def read(text: str, identity: str, answer: str = "", asked: Sequence[Requirement] = ()) -> Review:

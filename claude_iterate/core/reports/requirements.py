@@ -7,11 +7,12 @@ without a list is one requirement. So nothing that the user wrote is left out.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 
-from claude_iterate.core.expressions import expression
+import msgspec
+
 from claude_iterate.core.formats import one_line, shortened
-from claude_iterate.core.named_tuples import NamedTuple
 
 MOST = 100
 """Numbers in one review. Of more items, several share a number: all of them must be met."""
@@ -19,13 +20,13 @@ REST = "Everything else that the instructions ask for, outside of the items abov
 _LONGEST = 500
 _LONGEST_GROUP = 1500
 
-_ITEM = expression(r"[ \t>]*(?:[-*+•]|\d{1,9}[.)])[ \t]+(?:\[[^\]]?\][ \t]+)?(.*)")
-_HEADING = expression(r"[ \t]{0,3}#{1,6}[ \t]+(.*?)[ \t#]*")
-_FENCE = expression(r"[ \t>]*(```|~~~)")
-_WORDS = expression(r"\w")
+_ITEM = re.compile(r"[ \t>]*(?:[-*+•]|\d{1,9}[.)])[ \t]+(?:\[[^\]]?\][ \t]+)?(.*)")
+_HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]+(.*?)[ \t#]*")
+_FENCE = re.compile(r"[ \t>]*(```|~~~)")
+_WORDS = re.compile(r"\w")
 
 
-class Requirement(NamedTuple):
+class Requirement(msgspec.Struct, frozen=True):
     """One number of the list."""
 
     number: int
@@ -33,7 +34,7 @@ class Requirement(NamedTuple):
     heading: str = ""
 
 
-class _Item(NamedTuple):
+class _Item(msgspec.Struct, frozen=True):
     text: str
     heading: str
 
@@ -58,7 +59,7 @@ def requirements_in(instructions: str) -> tuple[Requirement, ...]:
 
 def listing(requirements: Sequence[Requirement]) -> str:
     """The list as the prompt shows it, one line each."""
-    return "\n".join(f"{number}. {told(text, heading)}" for number, text, heading in requirements)
+    return "\n".join(f"{it.number}. {told(it.text, it.heading)}" for it in requirements)
 
 
 def told(text: str, heading: str = "") -> str:

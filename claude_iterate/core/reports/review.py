@@ -6,12 +6,13 @@ The verdict is ours: it is computed from the entries, never read from a word. Wh
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from claude_iterate.core.expressions import expression
+import msgspec
+
 from claude_iterate.core.formats import listed, one_line, shortened
-from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.reports.doubtful_evidence import denies, is_finding, speaks_against
 from claude_iterate.core.reports.requirements import Requirement, told
 
@@ -25,7 +26,7 @@ DEPTHS = {
 }
 
 _LONGEST = 2000
-_NO_EVIDENCE = expression(r"\W*(?:(?:none|no|n\W?a|nothing|unknown|tbd|todo|met|yes|ok|not checked|no evidence)\W*)?")
+_NO_EVIDENCE = re.compile(r"\W*(?:(?:none|no|n\W?a|nothing|unknown|tbd|todo|met|yes|ok|not checked|no evidence)\W*)?")
 _TEXT = {"type": "string"}
 _ENTRY = {"number": {"type": "integer"}, "status": {**_TEXT, "enum": [MET, NOT_MET, NOT_CHECKED]}, "evidence": _TEXT}
 _FINDING = {"missing": {"type": "boolean"}, "text": _TEXT}
@@ -40,7 +41,7 @@ SCHEMA = json.dumps({"type": "object", "properties": _FIELDS, "required": list(_
 """What Claude Code holds the reviewer's answer to."""
 
 
-class Judged(NamedTuple):
+class Judged(msgspec.Struct, frozen=True):
     """A requirement as the review sees it: met, not_met, not_checked, or empty when it says nothing clear."""
 
     number: int
@@ -49,7 +50,7 @@ class Judged(NamedTuple):
     evidence: str = ""
 
 
-class Review(NamedTuple):
+class Review(msgspec.Struct, frozen=True):
     """A verdict, and what it rests on; for `invalid` the summary says why it cannot be trusted."""
 
     verdict: str

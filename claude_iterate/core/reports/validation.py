@@ -11,8 +11,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from claude_iterate.core.formats import listed, one_line, shortened
-from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.reports.json_input import short_lines
 
 READY, NEEDS_REVISION, MAJOR_ISSUES, INVALID = "READY", "NEEDS_REVISION", "MAJOR_ISSUES", "INVALID"
@@ -68,7 +69,7 @@ _GRADE = re.compile(
 )
 
 
-class Criterion(NamedTuple):
+class Criterion(msgspec.Struct, frozen=True):
     """The grade of one criterion; empty when there is none that counts."""
 
     number: int
@@ -77,7 +78,7 @@ class Criterion(NamedTuple):
     suggestion: str = ""
 
 
-class Validation(NamedTuple):
+class Validation(msgspec.Struct, frozen=True):
     """A verdict; for INVALID, why there is none."""
 
     verdict: str

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from datetime import UTC, tzinfo
 
+import msgspec
+
 from claude_iterate.core.events import PlanRead
 from claude_iterate.core.events.vocabulary import Purpose
-from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.declared import LimitSettings, Settings
 from claude_iterate.core.settings.modes import MODES, Mode
 
 
-class Facts(NamedTuple):
+class Facts(msgspec.Struct, frozen=True):
     """`now` and `last_heard` (Claude's last sign of life) are seconds since the run began; `wall` is epoch seconds;
     `chance` is between 0 and 1. `max_iterations` and `stagnates` depend on the mode. `program_began` is the start of
     the user's program under way, such as a check; `workspace_gone` is the folder's path if it is gone,

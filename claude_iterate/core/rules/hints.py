@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
-from claude_iterate.core.events import Hints, Warned
-from claude_iterate.core.expressions import expression
-from claude_iterate.core.named_tuples import NamedTuple
+import msgspec
 
-_DONE = expression(
+from claude_iterate.core.events import Hints, Warned
+
+_DONE = re.compile(
     r"(?i)\b(?:all (?:the )?(?:tasks|items|steps|work|requirements)\b.{0,40}\b(?:complete|completed|done|finished)"
     r"|(?:task|project|work|implementation|everything) (?:is|has been) (?:now |fully )?"
     r"(?:complete|completed|done|finished)"
@@ -24,7 +25,7 @@ compile it."""
 _LAST_WORDS = 2000
 
 
-class Hint(NamedTuple):
+class Hint(msgspec.Struct, frozen=True):
     """One sign: how often in a row it was seen, when it is told, and the words."""
 
     count: Callable[[Hints], int]

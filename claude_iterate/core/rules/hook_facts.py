@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 
 from claude_iterate.core.events.vocabulary import Point
-from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.rules.plans.plan_rules import FILE
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.core.state.run_state import RunState
@@ -20,7 +19,7 @@ PREFIX = "CLAUDE_ITERATE_HOOK_"
 FORMAT = 1
 
 
-class Situation(NamedTuple):
+class Situation(msgspec.Struct, frozen=True):
     """Where the run is when a hook is called. `reason` and `cause` are known at the end only; `again`: the hook was
     started before and cut off by a kill; `test`: `hook test` calls it."""
 
@@ -36,7 +35,7 @@ class Situation(NamedTuple):
     test: bool = False
 
 
-class Fact(NamedTuple):
+class Fact(msgspec.Struct, frozen=True):
     """A row: the variable after the prefix, what it says, and its value. In JSON it is called the same in camelCase."""
 
     name: str

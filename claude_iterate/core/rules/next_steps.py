@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import shlex
 
+import msgspec
+from msgspec.structs import replace
+
 from claude_iterate.core.events.vocabulary import Purpose
-from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.state.run_state import RunState
 
 Words = tuple[str, ...]
@@ -17,7 +19,7 @@ _PLACE, _PLACED = "--worktree", frozenset({Purpose.RUN, Purpose.VERIFY})
 _OF_DRY_RUNS = frozenset({"--dry-run", "--cassette"})
 
 
-class CommandLine(NamedTuple):
+class CommandLine(msgspec.Struct, frozen=True):
     """How a run was started: the program with what stands before the command, such as `-C DIR`, and the options of the
     command, each with its value. What concerns the output alone is left out. `verb` is the command where it is not the
     run's purpose: `plan`, `build`."""
@@ -68,7 +70,7 @@ def add_check(line: CommandLine, workspace: str, check: str = "") -> str:
 def really(state: RunState, line: CommandLine) -> str:
     """The same command, not as a dry run."""
     typed = tuple(option for option in line.options if option[0] not in _OF_DRY_RUNS)
-    return again(state, line._replace(options=typed))
+    return again(state, replace(line, options=typed))
 
 
 KILLED = "The run was killed: its record has no end"

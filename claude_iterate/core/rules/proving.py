@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+from msgspec.structs import replace
+
 from claude_iterate.core.checksums import checksum
 from claude_iterate.core.events import ClaimDropped, ProofChange, VerificationFinished
 from claude_iterate.core.events.reasons import NOT_PROVEN, Reason
 from claude_iterate.core.events.vocabulary import Kind, Purpose
 from claude_iterate.core.formats import listed, one_line, shortened
-from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.outcomes.classes import ENDING_FAILURES
 from claude_iterate.core.rules import breaker, next_steps, schedule, waits
 from claude_iterate.core.rules.facts import Facts
@@ -132,7 +134,7 @@ def proof_failed(state: RunState, facts: Facts) -> Verdict | None:
     return Finish("verification_failed", state.proof.findings, advice, next=go_on)
 
 
-class Finding(NamedTuple):
+class Finding(msgspec.Struct, frozen=True):
     """Why a claim does not hold: `text` is for the next prompt; `detail` is the first thing that the review misses, or
     the last line that the check printed."""
 
@@ -211,7 +213,7 @@ def about_the_claim(state: RunState, facts: Facts, reason: Reason, changes: Sequ
     `changes` of what defines the proof are named beside it."""
     status = state.last_status
     if facts.task_replaced and state.defined is None and reason != "completed" and facts.purpose == Purpose.RUN:
-        about = about_the_claim(state, facts._replace(task_replaced=False), reason, changes)
+        about = about_the_claim(state, replace(facts, task_replaced=False), reason, changes)
         return f"{about} {_REPLACED_EARLIER if facts.replaced_earlier else _REPLACED}".strip()
     if state.findings.startswith(CUT_OFF) and status is None:
         verify = next_steps.about(state, facts.command_line, "verify")

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from claude_iterate.core.events import ScriptResult, Trip, WaitStarted
+from claude_iterate.core.events.groups import Streaks
 from claude_iterate.core.events.reasons import Reason
 from claude_iterate.core.events.vocabulary import Purpose, Why
 from claude_iterate.core.formats import counted, duration, one_line, shortened
@@ -17,7 +18,7 @@ from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Finish, RunStopScripts, Verdict
 from claude_iterate.core.settings.declared import StopSettings
 from claude_iterate.core.settings.modes import most_unmoved
-from claude_iterate.core.state.run_state import RunState, Streaks
+from claude_iterate.core.state.run_state import RunState
 
 _QUOTED = 160
 """Characters of an error or a text that are shown."""

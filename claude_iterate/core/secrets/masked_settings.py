@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from msgspec.structs import asdict
+
 from claude_iterate.core.formats import plain
 from claude_iterate.core.secrets.patterns import is_secret_name, masked
 from claude_iterate.core.settings.declared import Group, Settings
@@ -19,8 +21,8 @@ def differing(settings: Settings) -> dict[str, Any]:
 
 def _differing(group: Group, prefix: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    defaults = vars(type(group)())
-    for name, value in vars(group).items():
+    defaults = asdict(type(group)())
+    for name, value in asdict(group).items():
         if isinstance(value, Group):
             found |= _differing(value, f"{prefix}{name}.")
         elif value != defaults[name]:

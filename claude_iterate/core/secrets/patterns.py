@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-from claude_iterate.core.expressions import expression
-
 MASK = "[redacted]"
 
 SHAPES = {
@@ -32,7 +30,7 @@ SHAPES = {
 """Fixed characters that a secret contains, and its pattern."""
 
 
-_SECRET = expression("|".join(SHAPES.values()))
+_SECRET = re.compile("|".join(SHAPES.values()))
 
 
 def masked(text: str, mask: str = MASK) -> str:
@@ -41,7 +39,7 @@ def masked(text: str, mask: str = MASK) -> str:
 
 
 # Authorization is one; GIT_AUTHOR_NAME, XAUTHORITY and KEYBOARD are not.
-_SECRET_NAME = expression(r"KEY(?!BOARD)|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH(?!OR(?!I[SZ]))", re.IGNORECASE)
+_SECRET_NAME = re.compile(r"KEY(?!BOARD)|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH(?!OR(?!I[SZ]))", re.IGNORECASE)
 
 
 def is_secret_name(name: str) -> bool:

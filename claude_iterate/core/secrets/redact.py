@@ -15,11 +15,10 @@ from msgspec.structs import replace
 
 from claude_iterate.core.events import Event
 from claude_iterate.core.events.vocabulary import Word
-from claude_iterate.core.expressions import expression
 from claude_iterate.core.secrets.patterns import MASK, SHAPES, is_secret_name
 from claude_iterate.core.settings.declared import Settings
 
-_PLAIN = expression(r".{0,7}|[a-z]{0,15}|[A-Z]{0,15}|[A-Z][a-z]{0,14}", re.DOTALL)
+_PLAIN = re.compile(r".{0,7}|[a-z]{0,15}|[A-Z]{0,15}|[A-Z][a-z]{0,14}", re.DOTALL)
 """Too short or too plain to be a secret: `completed` would be masked in every sentence."""
 
 _SHORTEST = 8
@@ -108,7 +107,7 @@ class Redactor:
         self._searches: list[Callable[[bytes], object]] = []
         self._searched = 0
         known = sorted((re.escape(value) for value in spellings), key=len, reverse=True)
-        self._pattern = expression("|".join([*known, *SHAPES.values()]))
+        self._pattern = re.compile("|".join([*known, *SHAPES.values()]))
 
     def suspects(self, data: bytes) -> bool:
         """True when these bytes may hold a secret."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any
+from typing import Any, get_type_hints
 
-from claude_iterate.core.records import Record
-from claude_iterate.core.settings.declared import Declared, Group, Settings
+import msgspec
+from msgspec.structs import asdict
+
+from claude_iterate.core.settings.declared import Group, Settings
 from claude_iterate.core.settings.kinds import Kind
 
 
-class Setting(Record):
+class Setting(msgspec.Struct, frozen=True):
     """One declared setting, as the tables see it."""
 
     key: str
@@ -26,21 +28,22 @@ class Setting(Record):
         return "CLAUDE_ITERATE_" + self.key.upper().replace(".", "__")
 
 
-def _walk(group: type[Group], prefix: str) -> dict[str, Setting]:
+def _walk(group: Group, prefix: str) -> dict[str, Setting]:
     found: dict[str, Setting] = {}
-    for name, said in vars(group).items():
-        if isinstance(said, Group):
-            found |= _walk(type(said), f"{prefix}{name}.")
-        elif isinstance(said, Declared):
-            key = prefix + name
-            found[key] = Setting(key, said.kind, said.default, said.sentence, said.original)
+    types = get_type_hints(type(group), include_extras=True)
+    for name, value in asdict(group).items():
+        if isinstance(value, Group):
+            found |= _walk(value, f"{prefix}{name}.")
+        else:
+            kind, sentence, *original = types[name].__metadata__
+            found[prefix + name] = Setting(prefix + name, kind, value, sentence, tuple(original))
     return found
 
 
 @cache
 def catalogue() -> dict[str, Setting]:
     """All settings by dotted key, in the order of their declaration."""
-    return _walk(Settings, "")
+    return _walk(Settings(), "")
 
 
 @cache
@@ -69,13 +72,11 @@ def build(values: dict[str, Any]) -> Settings:
     """Settings with these accepted values by dotted key, defaults elsewhere."""
 
     def fill(group: Any, prefix: str) -> Any:
-        found = ((name, prefix + name, value) for name, value in vars(group).items())
-        return type(group)(
-            **{
-                name: fill(value, key + ".") if isinstance(value, Group) else values.get(key, value)
-                for name, key, value in found
-            }
-        )
+        filled = {
+            name: fill(value, f"{prefix}{name}.") if isinstance(value, Group) else values.get(prefix + name, value)
+            for name, value in asdict(group).items()
+        }
+        return type(group)(**filled)
 
     settings: Settings = fill(Settings(), "")
     return settings

@@ -6,9 +6,10 @@ Validation, `config`, environment names and the reference page read this declara
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated
 
-from claude_iterate.core.records import Record
+import msgspec
+
 from claude_iterate.core.settings.kinds import (
     AMOUNT,
     COMMANDS,
@@ -28,7 +29,6 @@ from claude_iterate.core.settings.kinds import (
     WEB_ADDRESS,
     WEEKDAYS,
     WINDOW,
-    Kind,
     choice,
     each,
     whole,
@@ -54,269 +54,268 @@ NOTIFY_EVENTS = (
 NOTIFY_FORMATS = ("ntfy", "json", "slack", "discord")
 
 
-class Declared:
-    """What is declared about a setting, besides its name."""
-
-    __slots__ = ("default", "kind", "original", "sentence")
-
-    def __init__(self, kind: Kind, default: Any, sentence: str, original: tuple[str, ...]) -> None:
-        self.kind = kind
-        self.default = default
-        self.sentence = sentence
-        self.original = original
+class Group(msgspec.Struct, frozen=True):
+    """A group of settings. Beside the type of each stand its kind, one sentence, and other names for it."""
 
 
-def _set(kind: Kind, default: Any, sentence: str, *original: str) -> Any:
-    """Declare a setting. `original` are other names for it."""
-    return Declared(kind, default, sentence, original)
+class ClaudeSettings(Group, frozen=True):
+    command: Annotated[tuple[str, ...], PROGRAM, "The program to call; a list puts arguments first."] = ("claude",)
+    args: Annotated[tuple[str, ...], TEXTS, "Arguments added to every call."] = ()
+    model: Annotated[str | None, TEXT, "Model, passed as `--model`."] = None
+    max_turns: Annotated[int | None, whole(1), "Most model turns in one iteration, passed as `--max-turns`."] = None
+    permission_mode: Annotated[
+        str | None, choice(*PERMISSION_MODES), "What Claude may do without asking, passed as `--permission-mode`."
+    ] = None
+    allowed_tools: Annotated[
+        tuple[str, ...],
+        TEXTS,
+        "Tools allowed without asking, passed as `--allowedTools`, for example `Bash(npm test:*)`.",
+    ] = ()
+    effort: Annotated[
+        str | None, choice("low", "medium", "high", "xhigh", "max"), "How hard Claude thinks, passed as `--effort`."
+    ] = None
+    fallback_model: Annotated[
+        str | None, TEXT, "Models to take while the model is overloaded, with commas, passed as `--fallback-model`."
+    ] = None
+    autocompact: Annotated[
+        str | None, WINDOW, "How large the context may grow before Claude Code sums it up, passed as `--autocompact`."
+    ] = None
+    background: Annotated[
+        bool, FLAG, "Let Claude start background work, monitors and wake-ups; a call then lasts until they are over."
+    ] = False
+    env: Annotated[Mapping[str, str], TABLE, "Environment variables added for Claude."] = {}
+    agents_file: Annotated[
+        str | None, TEXT, "A file whose text is added to the system prompt; relative to the project root."
+    ] = None
 
 
-class Group(Record):
-    """A group of settings."""
+class TimeoutSettings(Group, frozen=True):
+    iteration: Annotated[float, TIME_LIMIT, "Longest time one iteration may take."] = 3600.0
+    idle: Annotated[float, TIME_LIMIT, "Longest silence of Claude within an iteration."] = 900.0
+    result_grace: Annotated[
+        float, TIME_LIMIT, "How long Claude may linger after its last result before it is ended."
+    ] = 15.0
+    terminate_grace: Annotated[float, TIME_LIMIT, "Pause between SIGTERM and SIGKILL."] = 5.0
 
-    @classmethod
-    def _default(cls, given: Any) -> Any:
-        return given.default if isinstance(given, Declared) else given
 
-
-class ClaudeSettings(Group):
-    command: tuple[str, ...] = _set(PROGRAM, ("claude",), "The program to call; a list puts arguments first.")
-    args: tuple[str, ...] = _set(TEXTS, (), "Arguments added to every call.")
-    model: str | None = _set(TEXT, None, "Model, passed as `--model`.")
-    max_turns: int | None = _set(whole(1), None, "Most model turns in one iteration, passed as `--max-turns`.")
-    permission_mode: str | None = _set(
-        choice(*PERMISSION_MODES), None, "What Claude may do without asking, passed as `--permission-mode`."
+class LimitSettings(Group, frozen=True):
+    max_duration: Annotated[float | None, TIME_LIMIT, "Longest time a run may take."] = None
+    max_cost_usd: Annotated[
+        float | None, AMOUNT, "Most US dollars the workspace may cost; all its earlier runs count."
+    ] = None
+    max_cost_per_iteration_usd: Annotated[float | None, AMOUNT, "Most money one iteration may cost."] = None
+    on_usage_limit: Annotated[
+        str, choice("wait", "stop"), "What to do at the provider's usage limit: wait for the reset, or stop."
+    ] = "wait"
+    max_wait: Annotated[float, TIME_LIMIT, "Longest time to wait for a limit or an overload before the run ends."] = (
+        86400.0
     )
-    allowed_tools: tuple[str, ...] = _set(
-        TEXTS, (), "Tools allowed without asking, passed as `--allowedTools`, for example `Bash(npm test:*)`."
-    )
-    effort: str | None = _set(
-        choice("low", "medium", "high", "xhigh", "max"), None, "How hard Claude thinks, passed as `--effort`."
-    )
-    fallback_model: str | None = _set(
-        TEXT, None, "Models to take while the model is overloaded, with commas, passed as `--fallback-model`."
-    )
-    autocompact: str | None = _set(
-        WINDOW, None, "How large the context may grow before Claude Code sums it up, passed as `--autocompact`."
-    )
-    background: bool = _set(
-        FLAG,
-        False,
-        "Let Claude start background work, monitors and wake-ups; a call then lasts until they are over.",
-    )
-    env: Mapping[str, str] = _set(TABLE, {}, "Environment variables added for Claude.")
-    agents_file: str | None = _set(
-        TEXT, None, "A file whose text is added to the system prompt; relative to the project root."
-    )
+    reset_margin: Annotated[float, DURATION, "Time added to the announced reset of a limit."] = 60.0
+    reserve: Annotated[
+        Mapping[str, float], SHARES, "Percent of a usage window to leave unused, for example `five_hour = 20`."
+    ] = {}
+    on_reserve: Annotated[str, choice("stop", "wait"), "What to do when a window's reserve is reached."] = "stop"
+    calls_per_hour: Annotated[
+        int, whole(0, 1000), "Most calls of Claude that a run makes within an hour; 0 = no limit."
+    ] = 0
+    hours: Annotated[
+        tuple[str, ...], HOURS, "Times of the day, by the local clock, at which iterations may begin; empty: always."
+    ] = ()
+    days: Annotated[tuple[str, ...], WEEKDAYS, "Days on which iterations may begin; empty: all."] = ()
+    patterns: Annotated[
+        tuple[str, ...], PATTERNS, "More regular expressions that mark an error message as a usage limit."
+    ] = ()
 
 
-class TimeoutSettings(Group):
-    iteration: float = _set(TIME_LIMIT, 3600.0, "Longest time one iteration may take.")
-    idle: float = _set(TIME_LIMIT, 900.0, "Longest silence of Claude within an iteration.")
-    result_grace: float = _set(TIME_LIMIT, 15.0, "How long Claude may linger after its last result before it is ended.")
-    terminate_grace: float = _set(TIME_LIMIT, 5.0, "Pause between SIGTERM and SIGKILL.")
-
-
-class LimitSettings(Group):
-    max_duration: float | None = _set(TIME_LIMIT, None, "Longest time a run may take.")
-    max_cost_usd: float | None = _set(
-        AMOUNT, None, "Most US dollars the workspace may cost; all its earlier runs count."
-    )
-    max_cost_per_iteration_usd: float | None = _set(AMOUNT, None, "Most money one iteration may cost.")
-    on_usage_limit: str = _set(
-        choice("wait", "stop"), "wait", "What to do at the provider's usage limit: wait for the reset, or stop."
-    )
-    max_wait: float = _set(TIME_LIMIT, 86400.0, "Longest time to wait for a limit or an overload before the run ends.")
-    reset_margin: float = _set(DURATION, 60.0, "Time added to the announced reset of a limit.")
-    reserve: Mapping[str, float] = _set(
-        SHARES, {}, "Percent of a usage window to leave unused, for example `five_hour = 20`."
-    )
-    on_reserve: str = _set(choice("stop", "wait"), "stop", "What to do when a window's reserve is reached.")
-    calls_per_hour: int = _set(whole(0, 1000), 0, "Most calls of Claude that a run makes within an hour; 0 = no limit.")
-    hours: tuple[str, ...] = _set(
-        HOURS, (), "Times of the day, by the local clock, at which iterations may begin; empty: always."
-    )
-    days: tuple[str, ...] = _set(WEEKDAYS, (), "Days on which iterations may begin; empty: all.")
-    patterns: tuple[str, ...] = _set(
-        PATTERNS, (), "More regular expressions that mark an error message as a usage limit."
-    )
-
-
-class StopSettings(Group):
-    no_progress: int | None = _set(
+class StopSettings(Group, frozen=True):
+    no_progress: Annotated[
+        int | None,
         whole(0),
-        None,
         "End the run after this many iterations in a row without measured progress; 0 = never. Unset: 3; in iterative "
         "mode with `stagnation_threshold = 0` never.",
-    )
-    same_error: int = _set(
+    ] = None
+    same_error: Annotated[
+        int,
         whole(0),
-        5,
         "End the run after this many iterations in a row with the same error, even if files change; 0 = never.",
-    )
-    failures: int = _set(
-        whole(0), 3, "End the run after this many failed iterations without progress in between; 0 = never."
-    )
-    test_failures: int = _set(
+    ] = 5
+    failures: Annotated[
+        int, whole(0), "End the run after this many failed iterations without progress in between; 0 = never."
+    ] = 3
+    test_failures: Annotated[
+        int,
         whole(0),
-        0,
         "End the run when `commands.test`, run after each iteration, was red this many times in a row; 0 = never.",
-    )
-    patterns: tuple[str, ...] = _set(
-        PATTERNS, (), "Regular expressions that end the run when Claude's words or a tool's answer match."
-    )
-    scripts: tuple[str, ...] = _set(
-        COMMANDS, (), "Shell commands run after each iteration; one that ends with 0 ends the run."
-    )
-    cooldown: float | None = _set(
-        DURATION, None, "After this time a run that was ended by `stop` may try one iteration without `--reset`."
-    )
+    ] = 0
+    patterns: Annotated[
+        tuple[str, ...], PATTERNS, "Regular expressions that end the run when Claude's words or a tool's answer match."
+    ] = ()
+    scripts: Annotated[
+        tuple[str, ...], COMMANDS, "Shell commands run after each iteration; one that ends with 0 ends the run."
+    ] = ()
+    cooldown: Annotated[
+        float | None,
+        DURATION,
+        "After this time a run that was ended by `stop` may try one iteration without `--reset`.",
+    ] = None
 
 
-class ProgressSettings(Group):
-    measure: str = _set(
+class ProgressSettings(Group, frozen=True):
+    measure: Annotated[
+        str,
         choice("auto", "git", "files", "off"),
-        "auto",
         "How to see what an iteration changed: `git` compares snapshots, `files` scans the project, `auto` uses git"
         " where there is git, `off` measures nothing.",
-    )
-    ignore: tuple[str, ...] = _set(
-        TEXTS, (), "Files that are no work, as patterns of `.gitignore`, for example `build/`."
-    )
-    tests: bool = _set(FLAG, False, "Run `commands.test` after each iteration and count its tests.")
+    ] = "auto"
+    ignore: Annotated[
+        tuple[str, ...], TEXTS, "Files that are no work, as patterns of `.gitignore`, for example `build/`."
+    ] = ()
+    tests: Annotated[bool, FLAG, "Run `commands.test` after each iteration and count its tests."] = False
 
 
-class HookSettings(Group):
-    enabled: bool = _set(FLAG, True, "Run the executable files in the folders `hooks` at their points.")
-    timeout: float = _set(TIME_LIMIT, 30.0, "Longest time one hook may take.")
-    fail_on_error: bool = _set(FLAG, False, "A hook that fails or takes too long ends the run.")
+class HookSettings(Group, frozen=True):
+    enabled: Annotated[bool, FLAG, "Run the executable files in the folders `hooks` at their points."] = True
+    timeout: Annotated[float, TIME_LIMIT, "Longest time one hook may take."] = 30.0
+    fail_on_error: Annotated[bool, FLAG, "A hook that fails or takes too long ends the run."] = False
 
 
-class StatusWatchSettings(Group):
-    enabled: bool = _set(FLAG, True, "Show changes of `.status.json` while Claude works.")
-    debounce_ms: int = _set(whole(500, 10000), 2000, "Wait for this much quiet before reading a changed status.")
-    notify_only_meaningful: bool = _set(FLAG, True, "Ignore changes of nothing but the timestamp.")
+class StatusWatchSettings(Group, frozen=True):
+    enabled: Annotated[bool, FLAG, "Show changes of `.status.json` while Claude works."] = True
+    debounce_ms: Annotated[int, whole(500, 10000), "Wait for this much quiet before reading a changed status."] = 2000
+    notify_only_meaningful: Annotated[bool, FLAG, "Ignore changes of nothing but the timestamp."] = True
 
 
-class NotificationSettings(Group):
+class NotificationSettings(Group, frozen=True):
     status_watch: StatusWatchSettings = StatusWatchSettings()
 
 
-class NotifySettings(Group):
-    url: str | None = _set(WEB_ADDRESS, None, "Where notifications are posted; empty: nowhere.", "notifyUrl")
-    events: tuple[str, ...] = _set(
+class NotifySettings(Group, frozen=True):
+    url: Annotated[str | None, WEB_ADDRESS, "Where notifications are posted; empty: nowhere.", "notifyUrl"] = None
+    events: Annotated[
+        tuple[str, ...],
         each(choice(*NOTIFY_EVENTS)),
-        ("completion", "error", "blocked", "limit_wait"),
         "Which events are posted; `all` is two or three in each iteration.",
         "notifyEvents",
+    ] = ("completion", "error", "blocked", "limit_wait")
+    format: Annotated[str, choice(*NOTIFY_FORMATS), "The form of a notification: what its receiver understands."] = (
+        "ntfy"
     )
-    format: str = _set(choice(*NOTIFY_FORMATS), "ntfy", "The form of a notification: what its receiver understands.")
-    headers: Mapping[str, str] = _set(HEADERS, {}, "Headers added to every notification, for example a login.")
-    secret: str | None = _set(TEXT, None, "Signs every notification, so that the receiver can check its origin.")
-    report_url: str | None = _set(
+    headers: Annotated[Mapping[str, str], HEADERS, "Headers added to every notification, for example a login."] = {}
+    secret: Annotated[str | None, TEXT, "Signs every notification, so that the receiver can check its origin."] = None
+    report_url: Annotated[
+        str | None,
         REPORT_ADDRESS,
-        None,
         "Where the report of a run can be read; the notification of its end has it as a link. `{project}`,"
         " `{workspace}` and `{run}` are filled in.",
-    )
+    ] = None
 
 
-class VerificationSettings(Group):
-    checks: tuple[str, ...] = _set(
-        COMMANDS, (), "Shell commands that must succeed before a completion claim counts, for example `npm test`."
+class VerificationSettings(Group, frozen=True):
+    checks: Annotated[
+        tuple[str, ...],
+        COMMANDS,
+        "Shell commands that must succeed before a completion claim counts, for example `npm test`.",
+    ] = ()
+    check_timeout: Annotated[float, TIME_LIMIT, "Longest time one check or stop script may take."] = 600.0
+    auto_verify: Annotated[bool, FLAG, "Let Claude review a completion claim in fresh context before it counts."] = (
+        False
     )
-    check_timeout: float = _set(TIME_LIMIT, 600.0, "Longest time one check or stop script may take.")
-    auto_verify: bool = _set(FLAG, False, "Let Claude review a completion claim in fresh context before it counts.")
-    depth: str = _set(choice("quick", "standard", "deep"), "standard", "How thorough the review is.")
-    resume_on_fail: bool = _set(FLAG, True, "Continue when the proof fails; the findings go into the next prompt.")
-    max_attempts: int = _set(whole(1, 10), 2, "Completion claims allowed in one run before it gives up.")
-    on_tamper: str = _set(
+    depth: Annotated[str, choice("quick", "standard", "deep"), "How thorough the review is."] = "standard"
+    resume_on_fail: Annotated[bool, FLAG, "Continue when the proof fails; the findings go into the next prompt."] = True
+    max_attempts: Annotated[int, whole(1, 10), "Completion claims allowed in one run before it gives up."] = 2
+    on_tamper: Annotated[
+        str,
         choice("warn", "refuse"),
-        "warn",
         "What to do when something that defines the proof, such as a check's script, changed during the run: tell it,"
         " or let the claim fail.",
+    ] = "warn"
+    report_filename: Annotated[str, REPORT_NAME, "Name of the review's report in the workspace."] = (
+        "verification-report.md"
     )
-    report_filename: str = _set(REPORT_NAME, "verification-report.md", "Name of the review's report in the workspace.")
-    notify_on_verification: bool = _set(FLAG, True, "Post a notification of each verification.")
+    notify_on_verification: Annotated[bool, FLAG, "Post a notification of each verification."] = True
 
 
-class CommandSettings(Group):
-    test: str | None = _set(
+class CommandSettings(Group, frozen=True):
+    test: Annotated[
+        str | None,
         TEXT,
-        None,
         "How the project is tested, for the prompts, `progress.tests` and `stop.test_failures`; it is no check. `init`"
         " proposes it.",
+    ] = None
+    build: Annotated[str | None, TEXT, "How the project is built, for the prompts. `init` proposes it."] = None
+    lint: Annotated[str | None, TEXT, "How the project is linted, for the prompts. `init` proposes it."] = None
+
+
+class PathSettings(Group, frozen=True):
+    spec_dir: Annotated[str, TEXT, "Where the project's specifications are, for `plan` and `build`."] = "specs"
+    src_dir: Annotated[str | None, TEXT, "Where the project's source code is, for `plan` and `build`."] = None
+    workspaces_dir: Annotated[str, TEXT, "Where workspaces live.", "workspacesDir"] = "claude-iterate/workspaces"
+    templates_dir: Annotated[str, TEXT, "Where templates live.", "templatesDir"] = "claude-iterate/templates"
+    archive_dir: Annotated[str, TEXT, "Where archives live.", "archiveDir"] = "claude-iterate/archive"
+    global_templates_dir: Annotated[str | None, TEXT, "Where the user's own templates live.", "globalTemplatesDir"] = (
+        None
     )
-    build: str | None = _set(TEXT, None, "How the project is built, for the prompts. `init` proposes it.")
-    lint: str | None = _set(TEXT, None, "How the project is linted, for the prompts. `init` proposes it.")
 
 
-class PathSettings(Group):
-    spec_dir: str = _set(TEXT, "specs", "Where the project's specifications are, for `plan` and `build`.")
-    src_dir: str | None = _set(TEXT, None, "Where the project's source code is, for `plan` and `build`.")
-    workspaces_dir: str = _set(TEXT, "claude-iterate/workspaces", "Where workspaces live.", "workspacesDir")
-    templates_dir: str = _set(TEXT, "claude-iterate/templates", "Where templates live.", "templatesDir")
-    archive_dir: str = _set(TEXT, "claude-iterate/archive", "Where archives live.", "archiveDir")
-    global_templates_dir: str | None = _set(TEXT, None, "Where the user's own templates live.", "globalTemplatesDir")
-
-
-class SandboxSettings(Group):
-    kind: str = _set(
+class SandboxSettings(Group, frozen=True):
+    kind: Annotated[
+        str,
         choice("none", "bwrap", "docker", "podman"),
-        "none",
         "Where Claude, checks and other programs of a run are closed in.",
-    )
-    image: str | None = _set(IMAGE, None, "With docker and podman: the image, which has Claude Code in it.")
-    memory: str = _set(MEMORY, "4g", "With docker and podman: most memory of a program. bwrap limits none.")
-    cpus: float = _set(
-        PROCESSORS, 2.0, "With docker and podman: how many processors a program may use. bwrap limits none."
-    )
-    network: bool = _set(
-        FLAG, True, "`false`: Claude reaches only its own service, and checks and other programs reach nothing."
-    )
-    mounts: tuple[str, ...] = _set(
-        PLACES, (), "More files and folders to see inside, for example `~/.cargo`; `~/cache:rw` can be written."
-    )
-    env: tuple[str, ...] = _set(VARIABLES, (), "Names of more environment variables to let through.")
+    ] = "none"
+    image: Annotated[str | None, IMAGE, "With docker and podman: the image, which has Claude Code in it."] = None
+    memory: Annotated[str, MEMORY, "With docker and podman: most memory of a program. bwrap limits none."] = "4g"
+    cpus: Annotated[
+        float, PROCESSORS, "With docker and podman: how many processors a program may use. bwrap limits none."
+    ] = 2.0
+    network: Annotated[
+        bool, FLAG, "`false`: Claude reaches only its own service, and checks and other programs reach nothing."
+    ] = True
+    mounts: Annotated[
+        tuple[str, ...],
+        PLACES,
+        "More files and folders to see inside, for example `~/.cargo`; `~/cache:rw` can be written.",
+    ] = ()
+    env: Annotated[tuple[str, ...], VARIABLES, "Names of more environment variables to let through."] = ()
 
 
-class Settings(Group):
-    max_iterations: int | None = _set(
+class Settings(Group, frozen=True):
+    max_iterations: Annotated[
+        int | None,
         whole(0),
-        None,
         "Iterations a run may take; 0 = no limit. Unset: loop 50, iterative 20, plan 5, build 50.",
         "defaultMaxIterations",
-    )
-    delay: float = _set(DURATION, 2.0, "Pause between iterations.", "defaultDelay")
-    stagnation_threshold: int = _set(
+    ] = None
+    delay: Annotated[float, DURATION, "Pause between iterations.", "defaultDelay"] = 2.0
+    stagnation_threshold: Annotated[
+        int,
         whole(0),
-        2,
         "In iterative mode: end after this many iterations in a row that report `worked: false`; 0 = never.",
         "defaultStagnationThreshold",
-    )
-    output: str = _set(choice("quiet", "progress", "verbose"), "progress", "How much `run` shows.", "outputLevel")
-    exit_codes: str = _set(
-        choice("simple", "detailed"), "simple", "`detailed` gives each group of reasons for ending a code of its own."
-    )
-    colors: bool = _set(FLAG, True, "Colour on terminals that can show it.")
-    session: str = _set(
-        choice("fresh", "resume"), "fresh", "Fresh context in every iteration, or the session of the last one."
-    )
-    context_redline: int = _set(
-        whole(1, 100), 85, "With `session = resume`: a fresh session begins above this percentage of the context."
-    )
-    session_expiry: float = _set(
-        DURATION, 86400.0, "With `session = resume`: a session not used for longer is not resumed; 0 = never expires."
-    )
-    attended: bool = _set(FLAG, False, "Ask before every iteration.")
-    worktree: str | None = _set(
+    ] = 2
+    output: Annotated[str, choice("quiet", "progress", "verbose"), "How much `run` shows.", "outputLevel"] = "progress"
+    exit_codes: Annotated[
+        str, choice("simple", "detailed"), "`detailed` gives each group of reasons for ending a code of its own."
+    ] = "simple"
+    colors: Annotated[bool, FLAG, "Colour on terminals that can show it."] = True
+    session: Annotated[
+        str, choice("fresh", "resume"), "Fresh context in every iteration, or the session of the last one."
+    ] = "fresh"
+    context_redline: Annotated[
+        int, whole(1, 100), "With `session = resume`: a fresh session begins above this percentage of the context."
+    ] = 85
+    session_expiry: Annotated[
+        float, DURATION, "With `session = resume`: a session not used for longer is not resumed; 0 = never expires."
+    ] = 86400.0
+    attended: Annotated[bool, FLAG, "Ask before every iteration."] = False
+    worktree: Annotated[
+        str | None,
         TEXT,
-        None,
         "Work in a git worktree, on this branch, which begins at your last commit or, as `BRANCH:BASE`, at another;"
         " `auto`: on `claude-iterate/NAME`. Unset: in the project.",
-    )
-    keep_awake: bool = _set(FLAG, True, "Keep the computer awake during a run, from its 15th second on.")
-    keep_raw_runs: int = _set(whole(1), 5, "How many runs keep Claude's raw output; dry runs are counted apart.")
+    ] = None
+    keep_awake: Annotated[bool, FLAG, "Keep the computer awake during a run, from its 15th second on."] = True
+    keep_raw_runs: Annotated[int, whole(1), "How many runs keep Claude's raw output; dry runs are counted apart."] = 5
     claude: ClaudeSettings = ClaudeSettings()
     timeouts: TimeoutSettings = TimeoutSettings()
     limits: LimitSettings = LimitSettings()

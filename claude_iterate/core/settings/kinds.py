@@ -5,17 +5,16 @@ A row accepts what a file holds (typed) or what `read` makes of a text (environm
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Callable
 from typing import Any
 
-from claude_iterate.core import json_texts
-from claude_iterate.core.expressions import expression
-from claude_iterate.core.records import Record
+import msgspec
 
 
-class Kind(Record):
+class Kind(msgspec.Struct, frozen=True):
     """`take` returns the value as the program uses it, or raises; `form` is list, table, duration or program where
     that matters to a file, to `config` or to the documentation."""
 
@@ -85,7 +84,7 @@ def each(kind: Kind, commas: bool = True) -> Kind:
 
     def read(text: str) -> Any:
         if text.strip().startswith("["):
-            return json_texts.parsed(text)
+            return json.loads(text)
         items = text.split(",") if commas else [text]
         return [item.strip() for item in items if item.strip()]
 
@@ -124,7 +123,7 @@ def _amount(value: Any) -> float:
 
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_PART = expression(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 
 
 def _seconds(text: str) -> float:
@@ -248,18 +247,18 @@ DURATION, TIME_LIMIT = duration(), duration(above_zero=True)
 FLAG = Kind("true or false", _flag, lambda text: _FLAG_WORDS.get(text.strip().lower()), words=("true", "false"))
 AMOUNT = Kind("an amount in US dollars above 0", _amount, lambda text: float(text.strip().lstrip("$")))
 TEXTS = each(TEXT)
-TABLE = Kind('a table of names and texts, for example {"NAME": "text"}', _table, json_texts.parsed, "table")
+TABLE = Kind('a table of names and texts, for example {"NAME": "text"}', _table, json.loads, "table")
 SHARES = Kind(
     "a table of windows (five_hour, seven_day, seven_day_opus, ...) and percentages from 0 to 100",
     _shares,
-    json_texts.parsed,
+    json.loads,
     "table",
 )
-HEADERS = Kind("a table of header names and texts on one line", _headers, json_texts.parsed, "table")
+HEADERS = Kind("a table of header names and texts on one line", _headers, json.loads, "table")
 PROGRAM = Kind(
     "a program, or a list of a program and its arguments",
     _program,
-    lambda text: json_texts.parsed(text) if text.strip().startswith("[") else text.strip(),
+    lambda text: json.loads(text) if text.strip().startswith("[") else text.strip(),
     "program",
 )
 HOURS = each(

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import msgspec
+
 from claude_iterate.core.formats import shortened
 from claude_iterate.core.names import nearest
-from claude_iterate.core.records import Record
 from claude_iterate.core.settings.catalogue import Setting, build, canonical, catalogue, is_group, snake
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.errors import SettingsProblem
@@ -24,7 +25,7 @@ NOT_SETTINGS = frozenset(
 """What may follow `CLAUDE_ITERATE_` in the environment without being a setting."""
 
 
-class Layer(Record):
+class Layer(msgspec.Struct, frozen=True):
     """Where values come from (`kind`: default, user, project, workspace, environment, flag) and the values."""
 
     kind: str
@@ -32,14 +33,14 @@ class Layer(Record):
     values: dict[str, Any]
 
 
-class Origin(Record):
+class Origin(msgspec.Struct, frozen=True):
     """Where an effective value comes from."""
 
     kind: str
     place: str
 
 
-class Resolved(Record):
+class Resolved(msgspec.Struct, frozen=True):
     """Effective settings and the origin of each that is not a default."""
 
     settings: Settings

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from claude_iterate.core.records import Record
+import msgspec
+from msgspec.structs import replace
+
 from claude_iterate.core.settings.declared import Settings, StopSettings
 
 _NO_PROGRESS = 3
 
 
-class Mode(Record):
+class Mode(msgspec.Struct, frozen=True):
     """A way of working: how many iterations it gets by default, whether idle iterations end it, and what says that the
     work is done. `judged_by`: status is the agent's report; plan means that nothing in the plan is open any more.
     `makes_plan`: the plan is the result, so a report counts only if there is one."""
@@ -44,4 +46,4 @@ def most_unmoved(settings: Settings, stagnates: bool) -> int:
 def stop_settings(settings: Settings, mode: str) -> StopSettings:
     """`stop`, where `no_progress` is what it is in this mode."""
     known = MODES.get(mode)
-    return settings.stop.changed(no_progress=most_unmoved(settings, known is not None and known.stagnates))
+    return replace(settings.stop, no_progress=most_unmoved(settings, known is not None and known.stagnates))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from claude_iterate.core import events
+from claude_iterate.core.events.groups import Breaker, Streaks
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.outcomes.classes import COUNTED_FAILURES, WELL
 from claude_iterate.core.state import work_steps
-from claude_iterate.core.state.run_state import Breaker, RunState, Streaks
+from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.work_steps import NOT_TO_BLAME
 
 _CALLS_KEPT = 1000
@@ -18,9 +21,9 @@ def begun(state: RunState, started: events.RunStarted) -> RunState:
     if started.dry_run:
         return state
     before = started.carried.breaker
-    streaks = state.streaks._replace(**{name: getattr(before, name) for name in _COUNTED})
-    waiting = state.waiting._replace(calls=started.carried.calls)
-    return state._replace(streaks=streaks, breaker=Breaker(before.trip), waiting=waiting)
+    streaks = replace(state.streaks, **{name: getattr(before, name) for name in _COUNTED})
+    waiting = replace(state.waiting, calls=started.carried.calls)
+    return replace(state, streaks=streaks, breaker=Breaker(before.trip), waiting=waiting)
 
 
 _COUNTED = ("unmoved", "failures", "errors", "error", "error_said", "red")
@@ -48,8 +51,8 @@ def recent_calls(state: RunState) -> tuple[float, ...]:
 
 def reset(state: RunState) -> RunState:
     """All counters begin again."""
-    streaks = state.streaks._replace(**{name: getattr(_NONE, name) for name in _COUNTED})
-    return state._replace(streaks=streaks, breaker=Breaker())
+    streaks = replace(state.streaks, **{name: getattr(_NONE, name) for name in _COUNTED})
+    return replace(state, streaks=streaks, breaker=Breaker())
 
 
 _NONE = Streaks()
@@ -65,23 +68,24 @@ def looked(
         case events.WorkMeasured():
             return after_measure(work_steps.measured(state, event), event)
         case events.PatternSeen():
-            return state._replace(breaker=state.breaker._replace(pattern=event))
+            return replace(state, breaker=replace(state.breaker, pattern=event))
         case events.StopScriptsRun():
-            return state._replace(breaker=state.breaker._replace(scripts=event))
+            return replace(state, breaker=replace(state.breaker, scripts=event))
 
 
 def after_iteration(state: RunState, event: events.IterationFinished, now: Streaks) -> Streaks:
     """The streaks after an iteration, with what the breaker counts, before its work is measured. A user's `skip` and a
     denial leave that as it is."""
     before, kind = state.streaks, event.outcome.kind
-    now = now._replace(**{name: getattr(before, name) for name in _COUNTED})
+    now = replace(now, **{name: getattr(before, name) for name in _COUNTED})
     if kind in NOT_TO_BLAME:
         return now
     failures = before.failures + 1 if kind in COUNTED_FAILURES else before.failures
     if kind in WELL and not (state.started is not None and state.started.measures):
         failures = 0  # nothing better is known
     errors = before.errors + 1 if event.error == before.error else 1
-    return now._replace(
+    return replace(
+        now,
         failures=failures,
         errors=errors if event.error else 0,
         error=event.error,
@@ -94,10 +98,10 @@ def after_measure(state: RunState, event: events.WorkMeasured) -> RunState:
     went well is no failure."""
     now, kind = state.streaks, state.last_outcome.kind if state.last_outcome is not None else Kind.OK
     if event.tests is not None:
-        now = now._replace(red=now.red + 1 if event.tests.is_red else 0)
+        now = replace(now, red=now.red + 1 if event.tests.is_red else 0)
     if event.progress:
-        now = now._replace(failures=0, denials=0)
-        return state._replace(streaks=now, breaker=state.breaker._replace(trip=None))
+        now = replace(now, failures=0, denials=0)
+        return replace(state, streaks=now, breaker=replace(state.breaker, trip=None))
     if event.changes is None and kind in WELL:
-        now = now._replace(failures=0)
-    return state._replace(streaks=now)
+        now = replace(now, failures=0)
+    return replace(state, streaks=now)

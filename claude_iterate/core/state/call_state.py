@@ -11,7 +11,6 @@ from msgspec.structs import astuple, replace
 from claude_iterate.core import events
 from claude_iterate.core.events.stream_events import request_of, telling
 from claude_iterate.core.formats import duration, one_line, shortened
-from claude_iterate.core.named_tuples import NamedTuple
 
 STDERR_KEPT = 4000
 _OPEN_KEPT = 31
@@ -21,7 +20,7 @@ _DENIALS_KEPT = 199
 _LABEL = 60
 
 
-class Spending(NamedTuple):
+class Spending(msgspec.Struct, frozen=True):
     """What a call cost and used so far; `at_least`: it may be more."""
 
     cost_usd: float = 0.0

@@ -5,9 +5,10 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from claude_iterate.core import events
+from claude_iterate.core.events.groups import Claim
 from claude_iterate.core.events.vocabulary import Cause
 from claude_iterate.core.reports.status import Status
-from claude_iterate.core.state.run_state import Claim, RunState
+from claude_iterate.core.state.run_state import RunState
 
 THE_REVIEW = ""
 """Where the results of the checks have what the last review said: no check has this command."""
@@ -31,14 +32,14 @@ def checking(
     """What defines the proof (its tests are counted a little later), its beginning, a check."""
     match event:
         case events.ProofDefined():
-            return state._replace(defined=event, changes=event.changes)
+            return replace(state, defined=event, changes=event.changes)
         case events.ProofTestsCounted():
             before = state.defined or events.ProofDefined()
-            return state._replace(defined=replace(before, files={**before.files, "test": event.files}))
+            return replace(state, defined=replace(before, files={**before.files, "test": event.files}))
         case events.VerificationStarted():
             # A run makes its claim in an iteration; `verify` has only the task as it finds it.
-            claim = state.claim._replace(task=event.task or state.claim.task)
-            return state._replace(claim=claim if event.green else claim._replace(flaky=()))
+            claim = replace(state.claim, task=event.task or state.claim.task)
+            return replace(state, claim=claim if event.green else replace(claim, flaky=()))
         case events.CheckFinished():
             return _checked(state, event)
 
@@ -51,7 +52,7 @@ def _checked(state: RunState, event: events.CheckFinished) -> RunState:
     now, before = events.CheckResult(event.code == 0, event.project), claim.results.get(event.command)
     differs = before is not None and before.project == now.project and before.green != now.green
     flaky = (*claim.flaky, event.command) if differs and event.command not in claim.flaky else claim.flaky
-    return state._replace(claim=claim._replace(results={**claim.results, event.command: now}, flaky=flaky))
+    return replace(state, claim=replace(claim, results={**claim.results, event.command: now}, flaky=flaky))
 
 
 def claim_after_review(state: RunState, event: events.ReviewFinished) -> Claim:
@@ -59,7 +60,7 @@ def claim_after_review(state: RunState, event: events.ReviewFinished) -> Claim:
     if not event.project or event.verdict not in {"verified", "incomplete"}:
         return state.claim
     said = events.CheckResult(event.verdict == "verified", event.project)
-    return state.claim._replace(results={**state.claim.results, THE_REVIEW: said})
+    return replace(state.claim, results={**state.claim.results, THE_REVIEW: said})
 
 
 def said_no_of(state: RunState, project: str) -> bool:
@@ -70,22 +71,22 @@ def said_no_of(state: RunState, project: str) -> bool:
 def judged(state: RunState, event: events.ChecksPassed | events.VerificationFinished | events.ClaimDropped) -> RunState:
     """Only a proof that came to its end spends a claim."""
     if isinstance(event, events.ChecksPassed):
-        return state._replace(claim=state.claim._replace(checked=event))
+        return replace(state, claim=replace(state.claim, checked=event))
     if isinstance(event, events.ClaimDropped):
         return _dropped(state, event)
     refuted = None if event.passed else event
-    claim = state.claim._replace(judged=event.claim, proof=event, checked=None, refuted=refuted)
+    claim = replace(state.claim, judged=event.claim, proof=event, checked=None, refuted=refuted)
     status = standing(state, claim=event.passed)
     odd = f"About your report: {'; '.join(claim.problems)}." if refuted is not None and claim.problems else ""
     findings = "\n\n".join(filter(None, (event.findings, odd)))
-    return state._replace(claim=claim, findings=findings, status=status, changes=event.changes)
+    return replace(state, claim=claim, findings=findings, status=status, changes=event.changes)
 
 
 def run_finished(state: RunState, event: events.RunFinished) -> RunState:
     """The end. What changed is known only where it was looked at."""
     status = standing(state, claim=event.reason == "completed")
     changes = event.changes if state.defined is not None else state.changes
-    return state._replace(finished=event, status=status, changes=changes)
+    return replace(state, finished=event, status=status, changes=changes)
 
 
 def standing(state: RunState, *, claim: bool) -> Status | None:
@@ -97,11 +98,11 @@ def standing(state: RunState, *, claim: bool) -> Status | None:
 def reported(state: RunState, status: Status | None) -> RunState:
     """What the agent says of its progress now."""
     is_claim = status is not None and status.complete
-    return state._replace(status=status, unclaimed=state.unclaimed if is_claim else status)
+    return replace(state, status=status, unclaimed=state.unclaimed if is_claim else status)
 
 
 def _dropped(state: RunState, event: events.ClaimDropped) -> RunState:
     """The claim does not count: it and all that was looked at for it are forgotten."""
-    claim = state.claim._replace(proof=None, checked=None, flaky=(), task="")
+    claim = replace(state.claim, proof=None, checked=None, flaky=(), task="")
     said = f"{CUT_OFF}\n{state.findings}".strip() if event.cut else event.findings or _OTHER_TEXT
-    return state._replace(last_status=None, status=standing(state, claim=False), claim=claim, findings=said)
+    return replace(state, last_status=None, status=standing(state, claim=False), claim=claim, findings=said)

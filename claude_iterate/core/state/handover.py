@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from msgspec.structs import replace
 
 from claude_iterate.core.events import Carried, Resumed, RunStarted
+from claude_iterate.core.events.groups import Claim
 from claude_iterate.core.events.vocabulary import Kind, Purpose
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state import breaker_steps
 from claude_iterate.core.state.claim_steps import standing
-from claude_iterate.core.state.run_state import Claim, RunState
+from claude_iterate.core.state.run_state import RunState
 
 
 def handed_on(state: RunState) -> Carried:
@@ -52,70 +51,47 @@ def _replaced(state: RunState) -> tuple[str, ...]:
 
 def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
     """What a run takes over from this one, which was killed. The iteration under way is done again, with its number."""
-    spent = state.spending
+    spent, judged = state.spending, _is_judged(state)
+    claimed = state.last_status is not None and state.last_status.complete
+    waited_for = state.last_outcome is not None and state.last_outcome.kind in _WAITED_FOR
     return Resumed(
-        run=run,
-        iterations=state.iterations,
-        # One denial more ends the run; it should be one that the rules of today give.
-        **state.streaks._replace(denials=min(state.streaks.denials, 1))._asdict(),
-        cost_usd=state.cost_usd + spent.cost_usd,
+        run,
         elapsed=state.elapsed_before + elapsed,
-        findings=state.findings,
-        **_of_claim(state),
-        last_outcome=state.last_outcome if state.last_outcome and state.last_outcome.kind in _WAITED_FOR else None,
-        windows=dict(state.waiting.windows),
-        calls=state.waiting.calls,
-        wait=state.wait,
-        waits=state.waiting.waits,
-        waited=state.waiting.waited,
-        hours_waived=state.waiting.hours_waived,
-        session=state.session.id,
-        context=state.session.context,
-        session_used=state.session.used,
-        reboot=state.session.reboot,
-        session_cost_usd=state.session.session_cost_usd,
-        session_tokens=state.session.session_tokens,
-        reboots=state.reboots,
-        tokens=state.tokens + spent.tokens,
+        iterations=state.iterations,
+        cost_usd=state.cost_usd + spent.cost_usd,
         cost_is_lower_bound=state.cost_is_lower_bound or spent.at_least,
-        **_of_hooks(state),
-        **state.breaker._asdict(),
+        tokens=state.tokens + spent.tokens,
+        findings=state.findings,
+        last_status=state.last_status if claimed and not judged else None,
+        last_outcome=state.last_outcome if waited_for else None,
+        defined=state.defined,
+        changes=state.changes,
+        reboots=state.reboots,
+        # One denial more ends the run; it should be one that the rules of today give.
+        streaks=replace(state.streaks, denials=min(state.streaks.denials, 1)),
+        waiting=replace(state.waiting, began=0.0, ends=0.0, held=None),
+        claim=_claim_left(state, judged),
+        session=state.session,
+        work=state.work,
+        # A hook that was running, and one that has still to hear of an iteration, are not forgotten.
+        hooks=replace(state.hooks, hooks_begun=False, last_hook=None, hook_signals=0),
+        breaker=state.breaker,
         hints=state.hints,
-        **state.work._asdict(),
     )
 
 
-def _of_hooks(state: RunState) -> dict[str, Any]:
-    """A hook that was running, and one that has still to hear of an iteration, are not forgotten."""
-    return {
-        name: getattr(state.hooks, name)
-        for name in Resumed.__struct_fields__
-        if name.startswith("hook") and name in state.hooks._fields
-    }
+def _is_judged(state: RunState) -> bool:
+    """The last claim has been judged. One that failed, because a user who says `run` wants another try: the findings go
+    with it. One before the iteration under way, because that comes after its proof."""
+    return bool(state.iteration) or (state.proof is not None and not state.proof.passed)
 
 
-def _of_claim(state: RunState) -> dict[str, Any]:
+def _claim_left(state: RunState, judged: bool) -> Claim:
     """What is handed on of the last claim of completion and its proof."""
-    # A claim that failed has been judged, and a user who says `run` wants another try: the findings go with it. An
-    # iteration under way comes after the proof of the claim before it: that one has been judged, too.
-    judged = bool(state.iteration) or (state.proof is not None and not state.proof.passed)
     claim = state.claim
-    known = Claim(claim.judged, results=claim.results, refuted=claim.refuted) if state.iteration else claim
-    claimed = state.last_status is not None and state.last_status.complete
-    return {
-        "last_status": state.last_status if claimed and not judged else None,
-        "proof": None if judged else state.proof,
-        "claims": known.judged,
-        "checked": known.checked,
-        "results": dict(known.results),
-        "flaky": known.flaky,
-        "task": known.task,
-        "sound": known.sound,
-        "refuted": known.refuted,
-        "problems": known.problems,
-        "defined": state.defined,
-        "changes": state.changes,
-    }
+    if state.iteration:
+        return Claim(claim.judged, results=claim.results, refuted=claim.refuted)
+    return replace(claim, proof=None) if judged else claim
 
 
 def retold(state: RunState) -> RunStarted | None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from claude_iterate.core import events
+from claude_iterate.core.events.groups import HookState
 from claude_iterate.core.events.vocabulary import Kind, Meaning, Point
-from claude_iterate.core.state.run_state import Hooked, RunState
+from claude_iterate.core.state.run_state import RunState
 
 
 def hooked(state: RunState, event: events.HookStarted | events.HookFinished) -> RunState:
@@ -17,14 +20,15 @@ def hook_started(state: RunState, event: events.HookStarted) -> RunState:
     hooks = state.hooks
     same = (hooks.hook_point, hooks.hook_number) == (event.point, event.number)
     patience = -1 if event.point == Point.ITERATION_FINISHED and state.stop is None else 0
-    hooks = hooks._replace(
+    hooks = replace(
+        hooks,
         hook_point=event.point,
         hook_number=event.number,
         hooks_ran=hooks.hooks_ran if same else (),
         hook_running=event.scope,
         hook_signals=patience,
     )
-    return state._replace(hooks=hooks)
+    return replace(state, hooks=hooks)
 
 
 def hook_finished(state: RunState, event: events.HookFinished) -> RunState:
@@ -33,7 +37,8 @@ def hook_finished(state: RunState, event: events.HookFinished) -> RunState:
     same = (state.hooks.hook_point, state.hooks.hook_number) == (event.point, event.number)
     ran = (*(state.hooks.hooks_ran if same else ()), event.scope)
     failed = (*state.hooks.hooks_failed, *([event.path] if event.means == Meaning.FAILED else ()))
-    hooks = state.hooks._replace(
+    hooks = replace(
+        state.hooks,
         hook_point=event.point,
         hook_number=event.number,
         hooks_ran=ran,
@@ -42,23 +47,23 @@ def hook_finished(state: RunState, event: events.HookFinished) -> RunState:
         hooks_failed=tuple(dict.fromkeys(failed)),
     )
     if event.left:
-        return state._replace(hooks=hooks)
+        return replace(state, hooks=hooks)
     if event.point == Point.STARTED:
-        hooks = hooks._replace(hooks_begun=True)
+        hooks = replace(hooks, hooks_begun=True)
     elif event.point == Point.ITERATION_FINISHED:
-        hooks = hooks._replace(hook_owed=0)
+        hooks = replace(hooks, hook_owed=0)
     elif event.point == Point.NEXT_ITERATION and event.means in {Meaning.GO_ON, Meaning.FAILED}:
-        hooks = hooks._replace(hook_prepared=event.number)
-    return state._replace(hooks=hooks._replace(hooks_ran=()))
+        hooks = replace(hooks, hook_prepared=event.number)
+    return replace(state, hooks=replace(hooks, hooks_ran=()))
 
 
-def signalled(state: RunState, event: events.StopRequested) -> Hooked:
+def signalled(state: RunState, event: events.StopRequested) -> HookState:
     """A signal while a hook runs may end it."""
     hooks = state.hooks
-    return hooks._replace(hook_signals=hooks.hook_signals + 1) if event.by.startswith("SIG") else hooks
+    return replace(hooks, hook_signals=hooks.hook_signals + 1) if event.by.startswith("SIG") else hooks
 
 
-def iteration_finished(state: RunState, event: events.IterationFinished) -> Hooked:
+def iteration_finished(state: RunState, event: events.IterationFinished) -> HookState:
     """A counted iteration is over: `iteration_finished` is owed, unless a hook skipped the iteration."""
     hooks, wanted = state.hooks, state.started.hooks if state.started is not None else ()
     last = hooks.last_hook
@@ -69,4 +74,4 @@ def iteration_finished(state: RunState, event: events.IterationFinished) -> Hook
     )
     owed = event.number if Point.ITERATION_FINISHED in wanted and not skipped else 0
     record = event if wanted else None
-    return hooks._replace(hook_owed=owed, hook_record=record, hook_skips=hooks.hook_skips + 1 if skipped else 0)
+    return replace(hooks, hook_owed=owed, hook_record=record, hook_skips=hooks.hook_skips + 1 if skipped else 0)

@@ -3,13 +3,14 @@ report."""
 
 from __future__ import annotations
 
+import msgspec
+
 from claude_iterate.core.events.plan_events import PlanRead
-from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state.run_state import RunState
 
 
-class Items(NamedTuple):
+class Items(msgspec.Struct, frozen=True):
     """So many of so many; `of_plan`: they are tasks of the plan."""
 
     done: int

@@ -13,12 +13,12 @@ from claude_iterate.core.state.run_state import RunState
 def planned(state: RunState, event: PlanRead | PlanFinished) -> RunState:
     """The plan was read, or all of it is done: then the report counts as a claim, whatever it says of completion."""
     if isinstance(event, PlanRead):
-        return state._replace(plans=state.plans._replace(now=event))
+        return replace(state, plans=replace(state.plans, now=event))
     status = replace(
         state.last_status or Status(False), complete=True, completed=event.tasks, total=event.tasks, source="plan"
     )
-    claim = state.claim._replace(proof=None, checked=None, flaky=(), task=event.task)
-    return state._replace(last_status=status, status=status, claim=claim)
+    claim = replace(state.claim, proof=None, checked=None, flaky=(), task=event.task)
+    return replace(state, last_status=status, status=status, claim=claim)
 
 
 def moved_on(state: RunState) -> bool:

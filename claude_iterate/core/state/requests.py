@@ -7,9 +7,10 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from claude_iterate.core.events import Rebooted, Requested, StopRequested
+from claude_iterate.core.events.groups import Session
 from claude_iterate.core.events.vocabulary import Cause, Reboot, Verb
 from claude_iterate.core.state import hook_steps
-from claude_iterate.core.state.run_state import RunState, Session
+from claude_iterate.core.state.run_state import RunState
 
 _LONG_AGO = -1e9
 
@@ -24,26 +25,26 @@ def requested(state: RunState, event: Requested) -> RunState:
     now = state.requests
     match event.verb:
         case Verb.PAUSE:
-            return state._replace(requests=now._replace(paused=True))
+            return replace(state, requests=replace(now, paused=True))
         case Verb.RESUME:
-            return state._replace(requests=now._replace(paused=False))
+            return replace(state, requests=replace(now, paused=False))
         case Verb.GO:
-            return state._replace(requests=now._replace(approved=state.iterations + 1))
+            return replace(state, requests=replace(now, approved=state.iterations + 1))
         case Verb.SKIP | Verb.REBOOT if state.iteration:
-            return state._replace(requests=now._replace(cut=Cause(event.verb)), last_ended=_LONG_AGO)
+            return replace(state, requests=replace(now, cut=Cause(event.verb)), last_ended=_LONG_AGO)
         case Verb.SKIP | Verb.RETRY if state.call is None and not claim_is_open(state):
             # Between iterations there is nothing to cut; the pause between them is over.
-            return state._replace(last_ended=_LONG_AGO)
+            return replace(state, last_ended=_LONG_AGO)
         case Verb.REBOOT:
             given_up = Rebooted(Reboot.USER, state.session.id, state.session.context) if state.session.id else None
-            return state._replace(session=Session(reboot=given_up or state.session.reboot))
+            return replace(state, session=Session(reboot=given_up or state.session.reboot))
     return state
 
 
 def stop_requested(state: RunState, event: StopRequested) -> RunState:
     """A step of the fold. The first request names the reason; later ones can only make it urgent."""
     stop = event if state.stop is None else replace(state.stop, now=state.stop.now or event.now)
-    return state._replace(requests=state.requests._replace(stop=stop), hooks=hook_steps.signalled(state, event))
+    return replace(state, requests=replace(state.requests, stop=stop), hooks=hook_steps.signalled(state, event))
 
 
 def claim_is_open(state: RunState) -> bool:

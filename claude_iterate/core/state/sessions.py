@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import re
 
+import msgspec
+
 from claude_iterate.core.events import Rebooted
 from claude_iterate.core.events.vocabulary import Reboot
-from claude_iterate.core.expressions import expression
-from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.state.run_state import RunState
 
-_IDENTITY = expression(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_IDENTITY = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
-class Continuation(NamedTuple):
+class Continuation(msgspec.Struct, frozen=True):
     """`session` is the id to resume, empty for a fresh session, None when none is to be kept at all; `reboot` says why
     a session that could be resumed is not."""
 

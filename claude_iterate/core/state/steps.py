@@ -6,7 +6,10 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import get_args
 
+from msgspec.structs import asdict, replace
+
 from claude_iterate.core import events
+from claude_iterate.core.events.groups import Session, Streaks
 from claude_iterate.core.events.vocabulary import Cause, Kind, Reboot
 from claude_iterate.core.outcomes.classes import COUNTED_FAILURES, FINE, REFUSALS, WELL, is_done_again
 from claude_iterate.core.reports.status import Status
@@ -15,7 +18,7 @@ from claude_iterate.core.state import call_state as calls
 from claude_iterate.core.state import claim_steps as claims
 from claude_iterate.core.state.call_state import Call
 from claude_iterate.core.state.plan_steps import planned
-from claude_iterate.core.state.run_state import Batch, Breaker, Claim, Hooked, RunState, Session, Streaks, Waiting, Work
+from claude_iterate.core.state.run_state import Batch, RunState
 
 PRINTED = frozenset(get_args(events.StreamEvent)) - {events.LimitReported}
 """What Claude prints concerns the call alone, but for the state of a usage window."""
@@ -39,11 +42,11 @@ def reduce(state: RunState, entry: events.Entry) -> RunState:
     if before is not None:
         call = calls.advance(before, entry)
         if call is not before:
-            state = state.with_call(call)
+            state = replace(state, call=call)
     if type(entry.event) in PRINTED:
         return state
     after = _step(state, entry)
-    return state if after is None else after._replace(last_at=entry.at)
+    return state if after is None else replace(after, last_at=entry.at)
 
 
 def reduce_batch(state: RunState, entries: Iterable[events.Entry]) -> Batch:
@@ -55,7 +58,7 @@ def reduce_batch(state: RunState, entries: Iterable[events.Entry]) -> Batch:
         if printed and call is not None:
             for entry in found:
                 call = calls.advance(call, entry)
-            state = state if call is state.call else state.with_call(call)
+            state = state if call is state.call else replace(state, call=call)
             batch += [(entry, state) for entry in found]
             continue
         for entry in found:
@@ -72,7 +75,7 @@ def _step(state: RunState, entry: events.Entry) -> RunState | None:  # noqa: C90
         case events.IterationStarted():
             return _iteration_started(state, event, entry)
         case events.Rebooted():
-            return state._replace(session=Session(), reboots=state.reboots + 1)
+            return replace(state, session=Session(), reboots=state.reboots + 1)
         case events.AgentStarted():
             return wait_steps.agent_called(state, entry.at)
         case events.LimitReported() if event.window:
@@ -88,13 +91,13 @@ def _step(state: RunState, entry: events.Entry) -> RunState | None:  # noqa: C90
         case events.ProofDefined() | events.ProofTestsCounted() | events.VerificationStarted() | events.CheckFinished():
             return claims.checking(state, event)
         case events.ReviewStarted() | events.ErrandStarted():
-            return state._replace(call=Call(0, entry.elapsed))
+            return replace(state, call=Call(0, entry.elapsed))
         case events.ReviewFinished():
             return _review_finished(state, event)
         case events.ChecksPassed() | events.VerificationFinished() | events.ClaimDropped():
             return claims.judged(state, event)
         case events.ErrandFinished():
-            return _call_finished(state, event)._replace(one_off=event)
+            return replace(_call_finished(state, event), one_off=event)
         case events.HookStarted() | events.HookFinished():
             return hook_steps.hooked(state, event)
         case events.WaitStarted() | events.WaitEnded() | events.HeldBack():
@@ -110,73 +113,36 @@ def _around(state: RunState, event: events.RunFinished | events.WorktreeMade | e
     if isinstance(event, events.RunFinished):
         return claims.run_finished(state, event)
     tree = state.worktree
-    tree = tree._replace(made=event) if isinstance(event, events.WorktreeMade) else tree._replace(left=event)
-    return state._replace(worktree=tree)
+    tree = replace(tree, made=event) if isinstance(event, events.WorktreeMade) else replace(tree, left=event)
+    return replace(state, worktree=tree)
 
 
 def _run_started(state: RunState, event: events.RunStarted, entry: events.Entry) -> RunState:
-    claim = state.claim._replace(results=event.carried.results)
-    state = state._replace(started=event, started_at=entry.at, findings=event.carried.findings, claim=claim)
+    claim = replace(state.claim, results=event.carried.results)
+    state = replace(state, started=event, started_at=entry.at, findings=event.carried.findings, claim=claim)
     state = claims.reported(state, event.carried.report)
-    state = breaker_steps.begun(state._replace(changes=event.carried.changes), event)
+    state = breaker_steps.begun(replace(state, changes=event.carried.changes), event)
     return state if event.resumed is None else _taken_over(state, event.resumed, entry)
 
 
 def _taken_over(state: RunState, before: events.Resumed, entry: events.Entry) -> RunState:
-    """A run that goes on begins as the killed one was left."""
-    began, ends = (entry.elapsed, entry.elapsed + before.wait.until - entry.at) if before.wait else (0.0, 0.0)
-    return state._replace(
-        iterations=before.iterations,
-        last_outcome=before.last_outcome,
-        last_status=before.last_status,
-        status=before.last_status or state.status,
-        findings=before.findings,
-        cost_usd=before.cost_usd,
-        cost_is_lower_bound=before.cost_is_lower_bound,
-        tokens=before.tokens,
-        streaks=Streaks(
-            before.idle_iterations,
-            before.failures,
-            before.denied,
-            before.denials,
-            before.retries,
-            before.absences,
-            *(before.unmoved, before.errors, before.error, before.error_said, before.red),
-        ),
-        waiting=Waiting(
-            before.wait, began, ends, before.waits, before.waited, before.windows, before.calls, before.hours_waived
-        ),
-        claim=Claim(
-            *(before.claims, before.proof, before.checked, before.results, before.flaky, before.task, before.sound),
-            before.refuted,
-            before.problems,
-        ),
-        session=Session(
-            *(before.session, before.context, before.session_used, before.reboot),
-            *(before.session_cost_usd, before.session_tokens),
-        ),
-        reboots=before.reboots,
-        defined=before.defined,
-        changes=before.changes,
-        hooks=Hooked(
-            *(before.hook_point, before.hook_number, before.hooks_ran, before.hook_running, before.hook_prepared),
-            *(before.hook_owed, before.hook_skips, before.hook_record),
-            hooks_failed=before.hooks_failed,
-        ),
-        breaker=Breaker(before.trip, before.pattern, before.scripts),
-        hints=before.hints,
-        work=Work(*(getattr(before, name) for name in Work._fields)),
-    )
+    """A run that goes on begins as the killed one was left; a wait goes on, on its own clock."""
+    waiting = before.waiting
+    if (wait := waiting.wait) is not None:
+        waiting = replace(waiting, began=entry.elapsed, ends=entry.elapsed + wait.until - entry.at)
+    left = {name: value for name, value in asdict(before).items() if name not in {"run", "elapsed"}}
+    return replace(state, **left | {"waiting": waiting, "status": before.last_status})
 
 
 def _iteration_started(state: RunState, event: events.IterationStarted, entry: events.Entry) -> RunState:
-    return state._replace(
+    return replace(
+        state,
         call=Call(event.number, entry.elapsed, resumes=event.resumes),
-        claim=state.claim._replace(proof=None, checked=None, flaky=(), task=""),
-        requests=state.requests._replace(cut=None),
+        claim=replace(state.claim, proof=None, checked=None, flaky=(), task=""),
+        requests=replace(state.requests, cut=None),
         status_before=state.status,
-        breaker=state.breaker._replace(pattern=None),
-        plans=state.plans._replace(before=state.plans.now.fingerprint if state.plans.now is not None else ""),
+        breaker=replace(state.breaker, pattern=None),
+        plans=replace(state.plans, before=state.plans.now.fingerprint if state.plans.now is not None else ""),
         instructions=event.instructions_hash,
     )
 
@@ -184,7 +150,8 @@ def _iteration_started(state: RunState, event: events.IterationStarted, entry: e
 def _call_finished(
     state: RunState, event: events.IterationFinished | events.ReviewFinished | events.ErrandFinished
 ) -> RunState:
-    return state._replace(
+    return replace(
+        state,
         call=None,
         cost_usd=state.cost_usd + event.cost_usd,
         cost_is_lower_bound=state.cost_is_lower_bound or event.cost_is_lower_bound,
@@ -193,18 +160,18 @@ def _call_finished(
 
 
 def _review_finished(state: RunState, event: events.ReviewFinished) -> RunState:
-    state = _call_finished(state, event)._replace(claim=claims.claim_after_review(state, event))
+    state = replace(_call_finished(state, event), claim=claims.claim_after_review(state, event))
     if event.outcome is None:
-        waiting = state.waiting._replace(waits=0, waited=0.0)
-        return state._replace(streaks=state.streaks._replace(retries=0, absences=0), waiting=waiting)
+        waiting = replace(state.waiting, waits=0, waited=0.0)
+        return replace(state, streaks=replace(state.streaks, retries=0, absences=0), waiting=waiting)
     # It could not be held: the rules for limits, overloads and failures say what is next, then it is tried again.
     streaks = _tried_again(state.streaks, event.outcome)
-    return state._replace(last_outcome=event.outcome, streaks=streaks)
+    return replace(state, last_outcome=event.outcome, streaks=streaks)
 
 
 def _tried_again(streaks: Streaks, outcome: events.Outcome) -> Streaks:
     away = outcome.kind == Kind.AWAY
-    return streaks._replace(retries=streaks.retries + 1, absences=streaks.absences + away)
+    return replace(streaks, retries=streaks.retries + 1, absences=streaks.absences + away)
 
 
 def _iteration_finished(state: RunState, event: events.IterationFinished, entry: events.Entry) -> RunState:
@@ -212,19 +179,20 @@ def _iteration_finished(state: RunState, event: events.IterationFinished, entry:
     again = is_done_again(event)
     # Only the session was to blame, or the user is in a hurry: there is nothing to pause for.
     at_once = kind == Kind.SESSION or state.requests.cut is not None
-    status = event.status or claims.standing(state, claim=False)
-    return claims.reported(_call_finished(state, event), status)._replace(
+    return replace(
+        _call_finished(state, event),
         findings=_findings_after(state, event, again),
         iterations=state.iterations + (0 if again else 1),
         last_ended=state.last_ended if at_once else entry.elapsed,
         last_outcome=event.outcome,
         last_status=event.status,
-        claim=state.claim._replace(task=event.task, sound=_is_sound(event), problems=event.problems),
+        claim=replace(state.claim, task=event.task, sound=_is_sound(event), problems=event.problems),
+        status=event.status or claims.standing(state, claim=False),
         streaks=_counted(state, event, again),
         hints=hint_counts.after(state.hints, event) if kind in WELL else state.hints,
-        waiting=state.waiting if again else state.waiting._replace(waits=0, waited=0.0),
+        waiting=state.waiting if again else replace(state.waiting, waits=0, waited=0.0),
         session=_session_after(state, event, again, entry.at),
-        requests=state.requests._replace(cut=None),
+        requests=replace(state.requests, cut=None),
         worked=state.worked or kind in WELL,
         hooks=state.hooks if again else hook_steps.iteration_finished(state, event),
     )
@@ -303,5 +271,5 @@ def _session_after(state: RunState, event: events.IterationFinished, again: bool
     if event.outcome.kind in FINE:
         return Session(event.session, event.context, at, None, *total)
     if again and event.session == state.session.id and state.call is not None and state.call.result is not None:
-        return state.session._replace(session_cost_usd=total[0], session_tokens=total[1])
+        return replace(state.session, session_cost_usd=total[0], session_tokens=total[1])
     return state.session if again else Session("", event.context)

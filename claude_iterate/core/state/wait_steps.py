@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from claude_iterate.core import events
 from claude_iterate.core.events.vocabulary import Why
 from claude_iterate.core.state.run_state import RunState
@@ -13,13 +15,13 @@ _CALLS_KEPT = 1000
 def window_seen(state: RunState, event: events.LimitReported) -> RunState:
     """A usage window as Claude last told it."""
     windows = {**state.waiting.windows, event.window: event}
-    return state._replace(waiting=state.waiting._replace(windows=windows))
+    return replace(state, waiting=replace(state.waiting, windows=windows))
 
 
 def agent_called(state: RunState, at: float) -> RunState:
     """Claude was called; the pace counts that."""
     recent = (*state.waiting.calls[1 - _CALLS_KEPT :], at)
-    return state._replace(waiting=state.waiting._replace(calls=recent))
+    return replace(state, waiting=replace(state.waiting, calls=recent))
 
 
 Waits = events.WaitStarted | events.WaitEnded | events.HeldBack
@@ -28,28 +30,28 @@ Waits = events.WaitStarted | events.WaitEnded | events.HeldBack
 def waited(state: RunState, event: Waits, entry: events.Entry) -> RunState:
     """A wait begins or ends; or another run met a limit."""
     if isinstance(event, events.HeldBack):
-        return state._replace(waiting=state.waiting._replace(held=event))
+        return replace(state, waiting=replace(state.waiting, held=event))
     return _started(state, event, entry) if isinstance(event, events.WaitStarted) else _ended(state, event)
 
 
 def _started(state: RunState, event: events.WaitStarted, entry: events.Entry) -> RunState:
     """A wait, on the run's own clock too."""
     planned = max(0.0, event.until - entry.at)
-    waiting = state.waiting._replace(wait=event, began=entry.elapsed, ends=entry.elapsed + planned)
+    waiting = replace(state.waiting, wait=event, began=entry.elapsed, ends=entry.elapsed + planned)
     if event.why not in {Why.PACE, Why.SCHEDULE, Why.FAILURES}:  # which are our own wish: no trouble that could grow
-        waiting = waiting._replace(waits=waiting.waits + 1, waited=waiting.waited + planned)
-    return state._replace(waiting=waiting)
+        waiting = replace(waiting, waits=waiting.waits + 1, waited=waiting.waited + planned)
+    return replace(state, waiting=waiting)
 
 
 def _ended(state: RunState, event: events.WaitEnded) -> RunState:
     """The run goes on; what it waited for is forgotten."""
-    waiting = state.waiting._replace(wait=None, held=None)
+    waiting = replace(state.waiting, wait=None, held=None)
     if event.by != "time":
         # What is known of a window would only begin the wait again, and a user who ends a wait wants to try. That
         # begins a new count, too: what was planned was not waited.
         window = state.wait.window if state.wait is not None else ""
         windows = {name: seen for name, seen in waiting.windows.items() if name != window}
-        waiting = waiting._replace(windows=windows, waits=0, waited=0.0, calls=())
+        waiting = replace(waiting, windows=windows, waits=0, waited=0.0, calls=())
         if state.wait is not None and state.wait.why == Why.SCHEDULE:
-            waiting = waiting._replace(hours_waived=state.wait.until)
-    return state._replace(waiting=waiting, last_outcome=None)
+            waiting = replace(waiting, hours_waived=state.wait.until)
+    return replace(state, waiting=waiting, last_outcome=None)

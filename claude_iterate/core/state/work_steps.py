@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from claude_iterate.core.events import Changes, SnapshotTaken, TestCounts, WorkMeasured
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.reports.status import Status
@@ -16,9 +18,10 @@ def measured(state: RunState, event: SnapshotTaken | WorkMeasured) -> RunState:
     """A look at the project. What is not known neither begins nor ends a streak."""
     work = state.work
     if isinstance(event, SnapshotTaken):
-        return state._replace(work=work._replace(snapshot=event))
+        return replace(state, work=replace(work, snapshot=event))
     changes = event.changes or Changes()
-    work = work._replace(
+    work = replace(
+        work,
         last_measure=event,
         measured=event.number,
         files_changed=work.files_changed + changes.number_of_files,
@@ -27,7 +30,7 @@ def measured(state: RunState, event: SnapshotTaken | WorkMeasured) -> RunState:
     kind = state.last_outcome.kind if state.last_outcome is not None else None
     still = event.changes is not None and kind not in NOT_TO_BLAME
     unmoved = 0 if event.progress else state.streaks.unmoved + still
-    return state._replace(work=work, streaks=state.streaks._replace(unmoved=unmoved))
+    return replace(state, work=work, streaks=replace(state.streaks, unmoved=unmoved))
 
 
 def moved(state: RunState, changes: Changes | None, tests: TestCounts | None) -> tuple[str, ...]:

@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from claude_iterate.core.expressions import expression
-from claude_iterate.core.named_tuples import NamedTuple
+import msgspec
+
 from claude_iterate.core.tampering.known_tools import (
     CONFIGURATION,
     INTERPRETERS,
@@ -20,12 +20,12 @@ from claude_iterate.core.tampering.known_tools import (
 
 _DEEPEST = 5
 _MOST_WORDS = 1000
-_BREAK = expression(r"[;&|()]+")
-_REDIRECTION = expression(r"\d*(?:[<>]+&?|&>+)")
-_ASSIGNMENT = expression(r"[A-Za-z_]\w*\+?=")
-_VARIABLE = expression(r"\$(?:(\w+)|\{(\w+)(?::?[-=]([^{}]*))?\})")
+_BREAK = re.compile(r"[;&|()]+")
+_REDIRECTION = re.compile(r"\d*(?:[<>]+&?|&>+)")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
+_VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)(?::?[-=]([^{}]*))?\})")
 """`$NAME`, `${NAME}`, and `${NAME:-what it is otherwise}`."""
-_PYTHON = expression(r"(?:python|pypy)[\d.]*")
+_PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
 _RESERVED = frozenset(
     {"if", "then", "else", "elif", "fi", "while", "until", "do", "done", "{", "}", "!", "time", "exec"}
 )
@@ -33,7 +33,7 @@ _ELSEWHERE = frozenset({"-C", "--directory", "--prefix", "--cwd", "--chdir"})
 """Options that name the folder in which a tool works."""
 
 
-class Named(NamedTuple):
+class Named(msgspec.Struct, frozen=True):
     """Paths relative to the project, or absolute ones, and bare names of programs. `configuration` are files that the
     tools of a check read if they are there; `modules` what Python would run for `python -m NAME`. `scripts` are those
     of the files that the check runs; `folders` are those in which it looks for programs first, `imports` those in which

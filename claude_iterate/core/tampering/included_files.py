@@ -7,22 +7,21 @@ import json
 import re
 from collections.abc import Iterator
 
-from claude_iterate.core.expressions import expression
 from claude_iterate.core.tampering.check_words import named_by
 
 _MOST_LINES = 500
-_SOURCED = expression(r"^[ \t]*(?:\.|source)[ \t]+[\"']?([^\s\"';&|#]+)", re.MULTILINE)
-_OWN_FOLDER = expression(r"\$\(dirname [\"']?\$(?:0|\{0\}|\{?BASH_SOURCE(?:\[0\])?\}?)[\"']?\)|\$\{0%/\*\}")
-_MADE = expression(r"^-?s?include[ \t]+([^#\n]+)", re.MULTILINE)
-_MADE_VALUE = expression(r"^([A-Za-z_]\w*)[ \t]*(?::{0,2}|\?)=[ \t]*(\S+)[ \t]*$", re.MULTILINE)
-_MADE_NAME = expression(r"\$[({](\w+)[)}]")
-_WILDCARD = expression(r"\$[({]wildcard[ \t]+([^)}]+)[)}]")
-_RULE = expression(r"^([^\s:#][^:\n]*):(?!=)")
-_IMPORTED = expression(
+_SOURCED = re.compile(r"^[ \t]*(?:\.|source)[ \t]+[\"']?([^\s\"';&|#]+)", re.MULTILINE)
+_OWN_FOLDER = re.compile(r"\$\(dirname [\"']?\$(?:0|\{0\}|\{?BASH_SOURCE(?:\[0\])?\}?)[\"']?\)|\$\{0%/\*\}")
+_MADE = re.compile(r"^-?s?include[ \t]+([^#\n]+)", re.MULTILINE)
+_MADE_VALUE = re.compile(r"^([A-Za-z_]\w*)[ \t]*(?::{0,2}|\?)=[ \t]*(\S+)[ \t]*$", re.MULTILINE)
+_MADE_NAME = re.compile(r"\$[({](\w+)[)}]")
+_WILDCARD = re.compile(r"\$[({]wildcard[ \t]+([^)}]+)[)}]")
+_RULE = re.compile(r"^([^\s:#][^:\n]*):(?!=)")
+_IMPORTED = re.compile(
     r"^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+([\w, \t*]+)|import[ \t]+([\w., \t]+))", re.MULTILINE
 )
 _MAKEFILES = frozenset({"makefile", "gnumakefile", "justfile", ".justfile"})
-_FOR_CHECKS = expression(
+_FOR_CHECKS = re.compile(
     r"(?<![a-z])(?:tests?|testing|checks?|verif\w*|lint\w*|ci|specs?|valid\w*|smoke|e2e|unit|integration|coverage|cover"
     r"|assert\w*|runtests?|pre-?commit)(?![a-z])",
     re.IGNORECASE,

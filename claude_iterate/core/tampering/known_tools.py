@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from claude_iterate.core.named_tuples import NamedTuple
+import msgspec
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash"})
 
@@ -70,7 +70,7 @@ CONFIGURATION: dict[str, tuple[str, ...]] = {
 """Files that a tool reads in the folder in which it works."""
 
 
-class Wrapper(NamedTuple):
+class Wrapper(msgspec.Struct, frozen=True):
     """A tool that starts the command after its own arguments: options that take a value, and other words before it."""
 
     options: frozenset[str] = frozenset()

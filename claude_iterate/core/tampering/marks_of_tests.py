@@ -6,11 +6,13 @@ so a word that only sounds like a test does no harm.
 
 from __future__ import annotations
 
-from claude_iterate.core.expressions import expression
-from claude_iterate.core.named_tuples import NamedTuple
+import re
+
+import msgspec
+from msgspec.structs import astuple
 
 
-class _Words(NamedTuple):
+class _Words(msgspec.Struct, frozen=True):
     tests: tuple[str, ...]
     assertions: tuple[str, ...]
     skips: tuple[str, ...]
@@ -68,26 +70,26 @@ _LANGUAGES = {
 
 _TEST = r"def test\w*\([^)]*\)[^:\n]*:\s*"
 _HOLLOW = {
-    id(_PYTHON): expression(
+    id(_PYTHON): re.compile(
         rf"{_TEST}(?:\"{{3}}[^\"]*\"{{3}}\s*|\"[^\"\n]*\"\s*)?(?:pass\b|\.\.\.|return\b)"
         rf"|{_TEST}\"{{3}}[^\"]*\"{{3}}\s*(?=\n\S|\Z)|\bassert (?:True|1)[ \t]*(?=$|\n|\#)"
     ),
-    id(_SCRIPT): expression(
+    id(_SCRIPT): re.compile(
         r"\b(?:it|test)\([^,\n]{1,200},\s*(?:async\s*)?(?:function\s*)?\(\w*\)\s*(?:=>\s*)?\{\s*\}"
         r"|expect\(true\)\.to(?:Be|Equal)\(true\)"
     ),
 }
 """Tests without a body, and assertions that always hold, by the language."""
 
-_BY_NAME = expression(
+_BY_NAME = re.compile(
     r"(?:^|/)(?:test[_-][^/]*|[^/]*[._-](?:test|spec)|[^/]*(?:Tests?|Spec)|[^/]*_test|conftest)\.\w+$|\.bats$"
 )
-_IN_FOLDER = expression(r"(?:^|/)(?:tests?|__tests__|specs?|testing|t)/")
+_IN_FOLDER = re.compile(r"(?:^|/)(?:tests?|__tests__|specs?|testing|t)/")
 _COMMENTS = ("//", "-- ", "#")
 _NO_COMMENTS = ("#[", "#!")
 
 
-class Counts(NamedTuple):
+class Counts(msgspec.Struct, frozen=True):
     """What is counted in a test file."""
 
     tests: int = 0
@@ -115,7 +117,7 @@ def counts(path: str, text: str) -> Counts:
     words = _LANGUAGES.get(path.rpartition(".")[2], _CLASSES)
     kept = "\n".join(line for line in text.split("\n") if not _is_comment(line))
     hollow = _HOLLOW.get(id(words))
-    tests, assertions, skips = (sum(map(kept.count, group)) for group in words)
+    tests, assertions, skips = (sum(map(kept.count, group)) for group in astuple(words))
     skips += sum(map(kept.count, _AROUND)) if surrounds_tests(path) else 0
     return Counts(tests, assertions, skips, len(hollow.findall(kept)) if hollow else 0)
 
@@ -132,7 +134,7 @@ def _is_comment(line: str) -> bool:
 
 def written(found: Counts) -> str:
     """As a fingerprint."""
-    return " ".join(map(str, found))
+    return " ".join(map(str, astuple(found)))
 
 
 def read(fingerprint: str) -> Counts:

@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from claude_iterate.core.checksums import checksum
-from claude_iterate.core.expressions import expression
 from claude_iterate.core.tampering import marks_of_plans
 
-_BOX = expression(r"^([ \t]*(?:[-*+]|\d+[.)])[ \t]+\[)[xX](\])", re.MULTILINE)
+_BOX = re.compile(r"^([ \t]*(?:[-*+]|\d+[.)])[ \t]+\[)[xX](\])", re.MULTILINE)
 _DESCRIPTIVE = frozenset(
     """
     name version description keywords homepage bugs license author contributors funding files repository private engines
@@ -24,13 +23,13 @@ _BUILDING = frozenset(
     {"poetry", "uv", "pdm", "hatch", "flit", "setuptools", "setuptools_scm", "maturin", "rye", "pixi"}
 )
 _CRATE = frozenset({"package", "dependencies", "dev-dependencies", "build-dependencies", "workspace"})
-_HOOKS = expression(
+_HOOKS = re.compile(
     r"^.*(?:pytest_(?:collect|runtest|report|session|ignore|itemcollected|cmdline|configure|exception|terminal)"
     r"|collect_ignore|\bskip|\bxfail|_exit\b|exitstatus|sys\.modules|monkeypatch\.setattr\(pytest).*$",
     re.MULTILINE,
 )
 """Lines of a `conftest.py` that can change which tests run and how they end."""
-_REQUIREMENT = expression(r"^\s*require\s*\([^)]*\)|^\s*require\s.*$|^\s*//.*$|^\s*(?:go|toolchain)\s.*$", re.MULTILINE)
+_REQUIREMENT = re.compile(r"^\s*require\s*\([^)]*\)|^\s*require\s.*$|^\s*//.*$|^\s*(?:go|toolchain)\s.*$", re.MULTILINE)
 WORKSPACE_SETTINGS = ("config", "mode", "maxIterations", "delay", "stagnationThreshold", "notifyUrl", "notifyEvents")
 """Keys of `.metadata.json` that are settings; the others are written by runs."""
 

@@ -6,6 +6,7 @@ Claude could write a hook. So one that was added or changed since is not run: it
 from __future__ import annotations
 
 from claude_iterate.core.events import HookFinished, HookStarted, Warned
+from claude_iterate.core.events.groups import HookState
 from claude_iterate.core.events.vocabulary import Meaning, Point, Purpose
 from claude_iterate.core.formats import counted
 from claude_iterate.core.rules import endings, hook_facts, hook_rules
@@ -99,8 +100,8 @@ class Hooks:
         return hook_facts.Situation(state, point, number, *places, elapsed, reason, cause, again)
 
     def _was_cut_off(self, file: HookFile, number: int) -> bool:
-        before = self._plan.resumed
-        known = (before.hook_point, before.hook_number, before.hook_running) if before is not None else ()
+        before = self._plan.resumed.hooks if self._plan.resumed is not None else HookState()
+        known = before.hook_point, before.hook_number, before.hook_running
         return known == (file.point, number, file.scope)
 
     def _warn(self, hook: HookFinished) -> None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from claude_iterate.core.events import CheckFinished
 from claude_iterate.core.formats import listed
-from claude_iterate.core.records import Record
 from claude_iterate.core.rules.during import decide_check
 from claude_iterate.core.rules.proving import Finding, last_words
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.shell_command import Ended, Program, ShellCommand, shell_line
 
 
-class Check(Record, frozen=False):
+class Check(msgspec.Struct):
     """Runs one check. It is red unless it is known to have ended with 0."""
 
     _shell: ShellCommand

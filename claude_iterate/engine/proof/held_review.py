@@ -9,11 +9,12 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import msgspec
+
 from claude_iterate.core import events
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.formats import counted, listed, shortened
 from claude_iterate.core.outcomes.classes import ENDING_FAILURES, FINE, RETRIED
-from claude_iterate.core.records import Record
 from claude_iterate.core.reports import prose_review, requirements, review
 from claude_iterate.core.reports.requirements import Requirement
 from claude_iterate.core.reports.review import INCOMPLETE, INVALID, VERIFIED, Review
@@ -31,7 +32,7 @@ UNHELD = "unheld"
 _LONGEST_EVIDENCE = 300
 
 
-class HeldReview(Record, frozen=False):
+class HeldReview(msgspec.Struct):
     """One review of one claim. `look` says what the project is at this moment."""
 
     _plan: Plan

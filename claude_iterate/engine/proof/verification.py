@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.core import events
-from claude_iterate.core.named_tuples import NamedTuple
-from claude_iterate.core.records import Record
 from claude_iterate.core.rules.between import decide_proof
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.proving import (
@@ -34,7 +33,7 @@ _LISTED = 20
 """Files that are named, of those that the checks changed."""
 
 
-class _Checked(NamedTuple):
+class _Checked(msgspec.Struct, frozen=True):
     """What came of the checks, and the project as they left it."""
 
     done: list[Check]
@@ -42,7 +41,7 @@ class _Checked(NamedTuple):
     project: ProjectState
 
 
-class Proof(Record, frozen=False):
+class Proof(msgspec.Struct):
     """Proves or refutes one claim of completion; without `review` only as far as the checks go."""
 
     _plan: Plan

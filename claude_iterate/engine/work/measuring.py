@@ -51,7 +51,7 @@ class Measuring:
         store = plan.layout.root / "claude-iterate" / "snapshots.git"
         place, filters = place_of(plan.layout, plan.run, settings.ignore), plan.sandbox is None
         self._work = Work(place, plan.own_environ, settings.measure, store, filters)
-        before = plan.resumed.snapshot if plan.resumed is not None else None
+        before = plan.resumed.work.snapshot if plan.resumed is not None else None
         self._since = (before.tree, before.head) if before is not None else None
         self._taken_over = plan.resumed.iterations if plan.resumed is not None else 0
         self._first: Callable[[], Look | None] | None = None

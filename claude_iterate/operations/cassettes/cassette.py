@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from claude_iterate.agent.protocol.stream import Translator
 from claude_iterate.core.events import Warned
 from claude_iterate.core.formats import counted
@@ -47,7 +49,7 @@ class Cassette(Record):
         """The plan of a run that plays it: no iteration more than were recorded."""
         most = min(plan.max_iterations or self.iterations, self.iterations)
         environ = {**plan.environ, VARIABLE: str(_place(plan.layout))}
-        return plan.changed(cassette=self.run, max_iterations=most, environ=environ)
+        return replace(plan, cassette=self.run, max_iterations=most, environ=environ)
 
     def warnings(self, settings: Settings) -> list[Warned]:
         """What the user should know before it is played."""

@@ -90,11 +90,11 @@ def plan_in(plan: Plan, tree: Worktree | None, held: HeldBack | None) -> Plan:
     """The plan with what it records at its beginning: that another run holds it back, and its worktree, which is made
     now."""
     if held is not None:
-        plan = plan.changed(opening=(held,))
+        plan = replace(plan, opening=(held,))
     if tree is None:
         return plan
     made = tree.make()
-    return plan.changed(opening=(*plan.opening, made), closing=lambda: (tree.left(),))
+    return replace(plan, opening=(*plan.opening, made), closing=lambda: (tree.left(),))
 
 
 def put_away(tree: Worktree | None, user: User) -> None:

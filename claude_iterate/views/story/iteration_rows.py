@@ -150,7 +150,7 @@ class IterationRows:
         self._last_at, self._state = max(self._last_at, entry.at), after
         match event := entry.event:
             case events.RunStarted(resumed=events.Resumed() as killed):
-                self._retries_before = killed.iterations + 1, killed.retries
+                self._retries_before = killed.iterations + 1, killed.streaks.retries
             case events.IterationStarted():
                 self._began = self._last_at = entry.at
                 about = self._run, event.number, self._attempt(event.number), moment(entry.at)

@@ -106,7 +106,7 @@ class Evidence:
         """One more event."""
         if isinstance(event, events.RunStarted):
             self._dry_run, self._purpose = event.dry_run, str(event.purpose)
-            self._green = event.resumed.checked.checks if event.resumed and event.resumed.checked else ()
+            self._green = event.resumed.claim.checked.checks if event.resumed and event.resumed.claim.checked else ()
         elif isinstance(event, events.VerificationStarted):
             known = tuple(map(_check, self._green[: event.green]))  # they need not run again
             found = EvidenceView(self._run, event.claim, checks=known, dry_run=self._dry_run, purpose=self._purpose)

@@ -42,7 +42,7 @@ class Inheritance(msgspec.Struct, frozen=True):
         """How the breaker ended an earlier run, if nothing has moved or been reset since."""
         if self.reset_by:
             return None
-        return self.resumed.trip if self.resumed is not None else self.carried.breaker.trip
+        return self.resumed.breaker.trip if self.resumed is not None else self.carried.breaker.trip
 
 
 class _Unfinished(msgspec.Struct, frozen=True):

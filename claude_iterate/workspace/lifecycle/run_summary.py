@@ -228,7 +228,7 @@ def _breaker(state: RunState) -> BreakerCounts:
 
 
 def _worktree(state: RunState) -> WorktreeSummary | None:
-    made, left = state.worktree
+    made, left = state.worktree.made, state.worktree.left
     if made is None:
         return None
     known = (left.commits, left.clean) if left is not None and not left.trouble else (None, None)

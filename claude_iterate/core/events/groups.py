@@ -1,0 +1,137 @@
+"""What a run has counted, waits for, claims and did, in groups that change together.
+
+The state of a run is made of them, and `Resumed` hands them to the run that goes on after a kill.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from claude_iterate.core.events.breaker_events import PatternSeen, StopScriptsRun, Trip
+from claude_iterate.core.events.call_events import IterationFinished, Rebooted
+from claude_iterate.core.events.check_events import CheckResult, ChecksPassed, VerificationFinished
+from claude_iterate.core.events.hold_events import HeldBack
+from claude_iterate.core.events.hook_events import HookFinished
+from claude_iterate.core.events.stream_events import LimitReported, Tokens
+from claude_iterate.core.events.vocabulary import Cause
+from claude_iterate.core.events.wait_events import StopRequested, WaitStarted
+from claude_iterate.core.events.work_events import SnapshotTaken, WorkMeasured
+
+
+class Streaks(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What happened several times in a row. `denied` are the permission rules that the last iteration lacked,
+    `denials` how many iterations lacked the same; `retries` counts tries of the same iteration; `idle_iterations` are
+    those whose report says `worked: false`; `absences` counts how often Claude could not be called since it worked;
+    `unmoved` are iterations without measured progress; `errors` are those with the same error, of which `error` is the
+    signature and `error_said` the words; `red` are test runs that were not green."""
+
+    idle_iterations: int = 0
+    failures: int = 0
+    denied: str = ""
+    denials: int = 0
+    retries: int = 0
+    absences: int = 0
+    unmoved: int = 0
+    errors: int = 0
+    error: str = ""
+    error_said: str = ""
+    red: int = 0
+
+
+class Waiting(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The wait under way and what waits depend on. `began` and `ends` are on the run's own clock, which cannot be set
+    back; `waits` and `waited` count the waits in a row and their planned seconds; `calls` are the moments of recent
+    calls of Claude; until `hours_waived` (epoch seconds) the user does not want `limits.hours` to be kept."""
+
+    wait: WaitStarted | None = None
+    began: float = 0.0
+    ends: float = 0.0
+    waits: int = 0
+    waited: float = 0.0
+    windows: dict[str, LimitReported] = {}
+    calls: tuple[float, ...] = ()
+    hours_waived: float = 0.0
+    held: HeldBack | None = None
+    """Another run met a limit, and this one has not waited for it yet."""
+
+
+class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How many claims of completion were judged, and the proof of the last one. `checked`: its checks are green, the
+    review is still to come. `results` are the last ones of each check, over all claims; `flaky` are the checks of this
+    claim with another result than before, although nothing changed. `task` is the identity of the instructions that the
+    claim is about; `sound`: the iteration that made it came to its own end, or the API refused all that was to follow.
+    `refuted` is the proof that failed last, if none has held since; `problems` are what was odd about its report."""
+
+    judged: int = 0
+    proof: VerificationFinished | None = None
+    checked: ChecksPassed | None = None
+    results: dict[str, CheckResult] = {}
+    flaky: tuple[str, ...] = ()
+    task: str = ""
+    sound: bool = True
+    refuted: VerificationFinished | None = None
+    problems: tuple[str, ...] = ()
+
+
+class Session(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The session that the next iteration may resume, how full its context is (0 to 1), and when it was last used
+    (epoch seconds). `reboot`: it was given up, which the next iteration has to record. `session_cost_usd` and
+    `session_tokens` are the last total that Claude Code named in it."""
+
+    id: str = ""
+    context: float | None = None
+    used: float = 0.0
+    reboot: Rebooted | None = None
+    session_cost_usd: float = 0.0
+    session_tokens: Tokens = Tokens()
+
+
+class Requests(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the user asked for. `approved` is the iteration that may begin in an attended run; `cut` how the call under
+    way is to be ended."""
+
+    paused: bool = False
+    approved: int = 0
+    cut: Cause | None = None
+    stop: StopRequested | None = None
+
+
+class Work(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the iterations of the run did, as we measured it. `measured` is the number of the last iteration that was;
+    `snapshot` is the last one, with which the next is compared; `files_changed` sums the files of all iterations."""
+
+    last_measure: WorkMeasured | None = None
+    snapshot: SnapshotTaken | None = None
+    measured: int = 0
+    files_changed: int = 0
+    commits: int = 0
+
+
+class HookState(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Which hooks have run. `hooks_ran` are those (project, workspace) that have ended for the point and iteration that
+    is under way, `hook_running` one that has not; `hook_prepared` is the iteration that `next_iteration` has let go on,
+    `hook_owed` the one that `iteration_finished` has still to hear of; `hook_skips` counts skips in a row,
+    `hook_signals` signals since the hook began; `hook_record` is the last iteration; `hooks_failed` are
+    the paths of those that failed and let the run go on."""
+
+    hook_point: str = ""
+    hook_number: int = 0
+    hooks_ran: tuple[str, ...] = ()
+    hook_running: str = ""
+    hook_prepared: int = 0
+    hook_owed: int = 0
+    hook_skips: int = 0
+    hook_record: IterationFinished | None = None
+    hooks_begun: bool = False
+    last_hook: HookFinished | None = None
+    hook_signals: int = 0
+    hooks_failed: tuple[str, ...] = ()
+
+
+class Breaker(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the breaker knows beside the streaks. `trip`: it ended an earlier run, and nothing has moved since;
+    `pattern` was seen in the last iteration; `scripts` are the results of the stop scripts after the last one."""
+
+    trip: Trip | None = None
+    pattern: PatternSeen | None = None
+    scripts: StopScriptsRun | None = None
