@@ -37,7 +37,7 @@ def goes_on_waiting(loop: Loop) -> Any:
     until(lambda: loop.call("retry", "my-task").code == 0)
     done = loop.finish(process)
     assert "Going on with run" in done.err
-    assert loop.events("RunStarted")[-1]["resumed"]["wait"]["until"] == wait["until"]
+    assert loop.events("RunStarted")[-1]["resumed"]["waiting"]["wait"]["until"] == wait["until"]
     assert loop.events("WaitEnded")[-1]["by"] == "retry"
     return done
 

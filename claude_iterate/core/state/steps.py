@@ -131,7 +131,7 @@ def _taken_over(state: RunState, before: events.Resumed, entry: events.Entry) ->
     if (wait := waiting.wait) is not None:
         waiting = replace(waiting, began=entry.elapsed, ends=entry.elapsed + wait.until - entry.at)
     left = {name: value for name, value in asdict(before).items() if name not in {"run", "elapsed"}}
-    return replace(state, **left | {"waiting": waiting, "status": before.last_status})
+    return replace(state, **left | {"waiting": waiting, "status": before.last_status or state.status})
 
 
 def _iteration_started(state: RunState, event: events.IterationStarted, entry: events.Entry) -> RunState:

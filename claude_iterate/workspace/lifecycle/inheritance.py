@@ -147,5 +147,6 @@ def _resumed(layout: Layout, newest: str, state: RunState, unfinished: _Unfinish
     # A proof made since then decides; a claim is judged again, or dropped if the instructions changed.
     findings = state.findings if state.proof is not None else handed.findings or resumed.findings
     resumed = replace(resumed, findings=findings)
-    resumed = replace(resumed, last_status=None, proof=None) if redefined else resumed
+    if redefined:
+        resumed = replace(resumed, last_status=None, claim=replace(resumed.claim, proof=None))
     return Inheritance(carried, resumed, killed, reset_by=_reset_by(layout, handed_on(before), False))
