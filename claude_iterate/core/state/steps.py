@@ -179,15 +179,15 @@ def _iteration_finished(state: RunState, event: events.IterationFinished, entry:
     again = is_done_again(event)
     # Only the session was to blame, or the user is in a hurry: there is nothing to pause for.
     at_once = kind == Kind.SESSION or state.requests.cut is not None
+    status = event.status or claims.standing(state, claim=False)
     return replace(
-        _call_finished(state, event),
+        claims.reported(_call_finished(state, event), status),
         findings=_findings_after(state, event, again),
         iterations=state.iterations + (0 if again else 1),
         last_ended=state.last_ended if at_once else entry.elapsed,
         last_outcome=event.outcome,
         last_status=event.status,
         claim=replace(state.claim, task=event.task, sound=_is_sound(event), problems=event.problems),
-        status=event.status or claims.standing(state, claim=False),
         streaks=_counted(state, event, again),
         hints=hint_counts.after(state.hints, event) if kind in WELL else state.hints,
         waiting=state.waiting if again else replace(state.waiting, waits=0, waited=0.0),
