@@ -84,7 +84,7 @@ def _typed(project: Project, layout: Layout, options: Options) -> CommandLine:
     """What was typed; after a dry run of a completed task, the same without `--dry-run` needs `--again`."""
     line, real = options.command_line, options.changed(dry_run=False)
     if options.dry_run and options.purpose == Purpose.RUN and find_to_leave(project, layout, real) is not None:
-        return line._replace(options=(*line.options, ("--again",)))
+        return replace(line, options=(*line.options, ("--again",)))
     return line
 
 
