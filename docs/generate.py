@@ -169,8 +169,8 @@ def all_events() -> list[str]:
         "",
         "The journal of a run is `runs/<run id>/events.ndjson` in the workspace: one JSON object per",
     ]
-    lines += ["line, in order. A field that has its default value is left out. Long texts are shortened; `cut` says by"]
-    lines += ["how many characters. The whole output of Claude is in `raw/` beside the journal.", ""]
+    lines += ["line, in order. A field that has its default value is left out. Long texts are shortened; a `cut` that"]
+    lines += ["is a number says by how many characters. The whole output of Claude is in `raw/` beside it.", ""]
     lines += ["```json", msgspec.json.encode(example).decode(), "```", "", *_struct(events.Entry)]
     for title, kinds in (("The run and its iterations", ours), ("What Claude prints", printed), ("Parts", parts)):
         lines += [f"## {title}", ""]

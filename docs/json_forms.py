@@ -12,10 +12,12 @@ import msgspec
 from claude_iterate.views import documents, json_form
 
 INTRODUCTION = """\
-With `--json` a command prints exactly one JSON document on standard output. All documents speak one dialect: keys are
-in camelCase, moments are ISO 8601 in UTC, durations are seconds, money is US dollars. `format` is the version of the
-dialect: new keys may come at any time, but no key is renamed or taken away without a new number. The entries of a
-journal are printed as they are in the file: their `at` is seconds since 1970 (UTC).
+With `--json` a command prints exactly one JSON document on standard output; one that ends with an error of its own may
+print none. All documents speak one dialect: keys are in camelCase, moments are ISO 8601 in UTC, durations are seconds,
+money is US dollars. On this page `format` is the version of the dialect: new keys may come at any time,
+but no key is renamed or taken away without a new number. The small documents of other commands, such as `doctor` and
+`archive list`, have no such number. The entries of a journal are printed as they are in the file: their `at` is seconds
+since 1970 (UTC).
 
 The same as a JSON Schema: [json-schema.json](json-schema.json). With `logs --follow --json` each line is an entry of
 the journal: [events](events.md)."""

@@ -52,9 +52,9 @@ def command(
 ) -> None:
     """Show what each iteration of the workspace NAME took and what came of it.
 
-    FILES (created +, changed ~, deleted -), COMMITS and TESTS (green of all) are measured; PROGRESS and CLAIM are what
-    Claude reports. A last run that went on with a killed one is shown together with that one. A dry run is one row, and
-    counts nowhere.
+    FILES (created +, changed ~, deleted -), COMMITS and TESTS (green of all) are measured; PROGRESS is what
+    Claude reports, CLAIM what became of its word that all is done. A last run that went on with a killed one is shown
+    together with that one. A dry run is one row, and counts nowhere.
     """
     if run is not None and every:
         raise UsageProblem("Choose one of --run and --all.", "They exclude each other.")

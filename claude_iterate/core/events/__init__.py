@@ -124,7 +124,8 @@ Event = (
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """An event in its place: `seq` counts from 1, and a gap is where a flood was thinned out; `at` is wall time (epoch
+    """An event in its place: `seq` counts from 1, and a gap is where a flood was thinned out, or
+    where a full disk left no room for Claude's words; `at` is wall time (epoch
     seconds, UTC), `elapsed` is time since the run began on a clock that never jumps."""
 
     seq: int

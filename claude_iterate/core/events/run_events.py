@@ -116,7 +116,8 @@ class Warned(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defa
 class RunFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
     """The run is over. `cause` says why in one sentence, `detail` is the evidence; `advice` says what to do about it,
     `next` is the next step as a command for a shell. `known_by` says how it is known that the task is done: checks,
-    review, checks_and_review, or report for Claude's word alone. `about_claim` is what has to be known of the last
+    review, checks_and_review; or not proven: report (Claude's word), plan (all of its tasks are ticked), changed (what
+    defines the proof was changed). `about_claim` is what has to be known of the last
     claim of completion: that it was not checked or did not hold, or what the report says beside it. `changes` is what
     changed, since the run began, of that which defines the proof. `tripped`: the breaker ended it, and why;
     `task` is the identity of the instructions as they were left. `duration` counts the killed run that it went on with.

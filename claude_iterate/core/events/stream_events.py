@@ -112,7 +112,8 @@ def request_of(values: dict[str, Any]) -> str:
 
 
 class ToolAnswered(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """A tool's result. `name` is the tool's, found by the id; `facts` is Claude Code's structured result."""
+    """A tool's result. `name` is the tool's, found by the id; `facts` is Claude Code's structured result, which the
+    journal leaves out."""
 
     id: str
     name: str = ""

@@ -60,7 +60,7 @@ class Waiting(msgspec.Struct, frozen=True):
 
 class ChangeView(msgspec.Struct, frozen=True, rename="camel"):
     """Something that defines the proof is not what it was when the run began; `earlier`: when an earlier one began.
-    `kind` is instructions, settings, check, script, config, program, test, prompt or memory."""
+    `kind` is instructions, plan, settings, check, script, config, program, test, prompt or memory."""
 
     kind: str
     path: str
