@@ -86,6 +86,17 @@ def test_a_fault_fails_for_every_check_that_does_not_hold(tmp_path: Path) -> Non
     assert result.folder == tmp_path / "fault"
 
 
+def test_a_fault_that_takes_away_what_is_looked_at_is_named(tmp_path: Path) -> None:
+    """The workspace may be gone at the moment of a look: that fault fails, and the others go on."""
+
+    def looking(project: FaultProject, _flags: tuple[str, ...]) -> Done:
+        return Done(0, (project.folder / "gone").read_text(), "")
+
+    result = run_fault("f", Fault("what", "danger", (done(),), intervention=looking), tmp_path / "fault")
+    (problem,) = result.problems
+    assert (result.state, "the fault came to no end: FileNotFoundError" in problem) == ("failed", True)
+
+
 def test_a_fault_that_cannot_be_run_here_is_skipped(tmp_path: Path) -> None:
     """With the reason, and without a project."""
     fault = Fault("what", "danger", (), impossible=lambda: "not on this computer")

@@ -98,8 +98,10 @@ def run_fault(
         done = fault.intervention(project, fault.flags)
         found = _found(project, done)
         problems = _problems(fault, found, project, done)
-    except (TooSlow, UnicodeDecodeError) as problem:
+    except TooSlow as problem:
         found, problems = None, [str(problem)]
+    except (OSError, ValueError, LookupError) as missing:  # what a fault left is not what it expects
+        found, problems = None, [f"the fault came to no end: {missing!r}"]
     finally:
         took = time.monotonic() - began
         project.close()
