@@ -28,7 +28,7 @@ from chaos_shapes import Shape
 
 from claude_iterate.selftest.harness.fault import FaultProject
 from claude_iterate.selftest.harness.scripted_project import PATIENCE, TooSlow
-from claude_iterate.workspace.running import control
+from claude_iterate.workspace.run_folder import control
 
 LATEST = 1.2
 """A run is killed after at most this many seconds."""

@@ -29,10 +29,10 @@ from claude_iterate.views.history_view import HistoryView
 from claude_iterate.views.listing_view import ListingView
 from claude_iterate.views.run_view import RunsView, RunView
 from claude_iterate.views.workspace_view import WorkspaceView
+from claude_iterate.workspace import project as projects
 from claude_iterate.workspace.journal.follower import JournalFollower
 from claude_iterate.workspace.layout import Layout, project_root
-from claude_iterate.workspace.lifecycle import project as projects
-from claude_iterate.workspace.running import notes, run_lock
+from claude_iterate.workspace.run_folder import notes, run_lock
 
 __all__ = [
     "Entry",

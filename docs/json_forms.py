@@ -101,7 +101,7 @@ def _modules() -> list[Any]:
     """The modules that declare forms and their parts."""
     from claude_iterate.views import history_view, listing_view, run_view, workspace_view
     from claude_iterate.views.story import iteration_rows, proofs, run_totals, story
-    from claude_iterate.workspace.lifecycle import run_summary
+    from claude_iterate.workspace import run_summary
 
     return [
         documents,

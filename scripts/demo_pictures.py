@@ -94,7 +94,7 @@ def checksum(folder: Path) -> str:
     for a screen reader, does not count; its script draws nothing of its own."""
     from claude_iterate.views.web.drawn_page import FOLDER
     from claude_iterate.views.web.watched_run import WatchedRun
-    from claude_iterate.workspace.lifecycle.project import Project
+    from claude_iterate.workspace.project import Project
 
     project = Project(folder, {"PATH": os.environ.get("PATH", "")})
     drawn = WatchedRun(project, project.layout("demo")).draw()

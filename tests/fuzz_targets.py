@@ -47,7 +47,7 @@ from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.running.control import RequestFolder
+from claude_iterate.workspace.run_folder.control import RequestFolder
 from claude_iterate.workspace.settings_files import settings_reader
 from tests import fuzz_inputs
 

@@ -17,7 +17,7 @@ from click.shell_completion import CompletionItem
 
 from claude_iterate.cli.invocation import Invocation, places
 from claude_iterate.core.settings.kinds import Kind
-from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.project import Project
 
 Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 

@@ -14,7 +14,7 @@ from claude_iterate.core.harmless import harmless_json
 from claude_iterate.views import run_view
 from claude_iterate.workspace.journal.follower import JournalFollower
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.running import run_lock
+from claude_iterate.workspace.run_folder import run_lock
 
 _PAUSE = 0.2
 

@@ -15,7 +15,7 @@ from claude_iterate.views.setting_values import shortened
 from claude_iterate.views.story.iteration_rows import Row
 from claude_iterate.views.story.run_totals import RunHistory, Total
 from claude_iterate.views.story.total_lines import changed_files, green_tests
-from claude_iterate.workspace.lifecycle.run_summary import TokenCounts
+from claude_iterate.workspace.run_summary import TokenCounts
 
 COLUMNS = 80
 _COUNTS = ("IN", "OUT", "CACHE READ", "CACHE WRITE", "TURNS", "TOOLS")

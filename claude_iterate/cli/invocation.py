@@ -19,7 +19,7 @@ from claude_iterate.core.settings.layers import layer_from_texts, unknown_variab
 from claude_iterate.errors import ExpectedError, UsageProblem
 from claude_iterate.system import programs
 from claude_iterate.workspace.layout import project_root
-from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.project import Project
 
 
 class Invocation(Record):

@@ -27,7 +27,7 @@ from claude_iterate.text.wait_lines import words_for
 from claude_iterate.text.work_lines import worktree_left
 from claude_iterate.views.documents import ended_runs
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.project import Project
 
 _SIGNALLED = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 143}
 _BETWEEN = 0.5

@@ -10,7 +10,7 @@ from claude_iterate.cli import output
 from claude_iterate.cli.invocation import on_terminal
 from claude_iterate.core.tones import state_words
 from claude_iterate.views.listing_view import state_of
-from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.project import Project
 
 
 def choose_workspace(context: click.Context, parameter: click.Parameter) -> str:

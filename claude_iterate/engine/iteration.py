@@ -29,7 +29,7 @@ from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.status_reports import StatusReports
 from claude_iterate.engine.supervision import Supervisor
 from claude_iterate.errors import ExpectedError
-from claude_iterate.workspace.running import notes
+from claude_iterate.workspace.run_folder import notes
 
 
 class IterationRun(msgspec.Struct):

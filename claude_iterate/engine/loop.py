@@ -33,10 +33,10 @@ from claude_iterate.engine.work.measuring import Measuring, start_measuring
 from claude_iterate.errors import ExpectedError
 from claude_iterate.system import processes, signals
 from claude_iterate.workspace import task_file
-from claude_iterate.workspace.files.lasting_file import Identity
-from claude_iterate.workspace.running import notes, run_place
-from claude_iterate.workspace.running.run_place import RunPlace
-from claude_iterate.workspace.running.status_file import StatusWatch
+from claude_iterate.workspace.files.restorable_file import Identity
+from claude_iterate.workspace.run_folder import notes, run_folder
+from claude_iterate.workspace.run_folder.run_folder import RunFolder
+from claude_iterate.workspace.run_folder.status_file import StatusWatch
 
 if TYPE_CHECKING:
     from claude_iterate.engine.proof.definition import Definition
@@ -57,7 +57,7 @@ class Engine:
         plan: Plan,
         recorder: Recorder,
         audience: Audience,
-        place: RunPlace,
+        place: RunFolder,
         warnings: Sequence[events.Warned] = (),
     ) -> None:
         self._plan = plan
@@ -216,8 +216,8 @@ class Engine:
         return replace(
             facts,
             chance=chance(),
-            workspace_gone=folder if became == run_place.GONE else "",
-            workspace_replaced=folder if became == run_place.REPLACED else "",
+            workspace_gone=folder if became == run_folder.GONE else "",
+            workspace_replaced=folder if became == run_folder.REPLACED else "",
             unrecorded=unrecorded,
             measures=self._measuring is not None,
             task=task_file.current(self._plan.layout.instructions) if self._state.claim.task or ticked else "",

@@ -15,10 +15,10 @@ from claude_iterate.core.reports.status import Change, Reading, Status, compare
 from claude_iterate.core.settings.declared import StatusWatchSettings
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.progress import git_history
-from claude_iterate.workspace.files import foreign
+from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.running import status_file
-from claude_iterate.workspace.running.status_file import Seen
+from claude_iterate.workspace.run_folder import status_file
+from claude_iterate.workspace.run_folder.status_file import Seen
 
 _PATIENCE = 5
 """A report that changes all the time is read after this many times the quiet that is wanted."""
@@ -131,7 +131,7 @@ class StatusReports:
             return replace(found, problems=(*found.problems, authorship.UNSIGNED.format(id=self._asked)))
         return replace(found, status=None, problems=(why,)) if why and found.status is not None else found
 
-    def _is_known(self, file: foreign.Fingerprint, found: Reading) -> bool:
+    def _is_known(self, file: untrusted_files.Fingerprint, found: Reading) -> bool:
         """True for a text that was there before. Git is asked about claims only, because that takes time."""
         if _mark(file) in self._texts:
             return True
@@ -148,13 +148,13 @@ class StatusReports:
             self._recorder.record(StatusChanged(now, change))
 
 
-def _mark(file: foreign.Fingerprint) -> tuple[int, int]:
+def _mark(file: untrusted_files.Fingerprint) -> tuple[int, int]:
     """Tells one text from another without keeping it."""
     return file.size, hash(file.content)
 
 
 def _text(path: Path) -> str:
     try:
-        return foreign.look(path).data.decode("utf-8", "replace")
+        return untrusted_files.look(path).data.decode("utf-8", "replace")
     except OSError:
         return ""

@@ -10,7 +10,7 @@ from claude_iterate.core.rules.signals_and_requests import effect_of, signal_cam
 from claude_iterate.core.state.requests import answer
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
-from claude_iterate.workspace.running.control import HOLD, Request, RequestFolder
+from claude_iterate.workspace.run_folder.control import HOLD, Request, RequestFolder
 
 
 class Steering:

@@ -20,7 +20,7 @@ from claude_iterate.operations.user import User
 from claude_iterate.views.listing_view import known_by, standing
 from claude_iterate.workspace import metadata, plan_file, task_file
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.project import Project
 
 
 class Completed(Record):

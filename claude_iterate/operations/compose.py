@@ -24,13 +24,13 @@ from claude_iterate.operations.launch import launch
 from claude_iterate.operations.run_options import Options
 from claude_iterate.operations.run_plan import text_source
 from claude_iterate.operations.user import User
-from claude_iterate.workspace.files import atomic, foreign
+from claude_iterate.workspace import metadata_updates
+from claude_iterate.workspace.files import atomic, untrusted_files
 from claude_iterate.workspace.files.folders import writing
-from claude_iterate.workspace.files.foreign import Snapshot
+from claude_iterate.workspace.files.untrusted_files import Snapshot
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle import dry_run_files, summary
-from claude_iterate.workspace.lifecycle.project import Project
-from claude_iterate.workspace.running import run_lock
+from claude_iterate.workspace.project import Project
+from claude_iterate.workspace.run_folder import dry_run_files, run_lock
 
 _LONGEST_QUOTE = 300
 _FIRST_MESSAGE = {
@@ -81,7 +81,7 @@ def compose(project: Project, layout: Layout, options: Options, goal: str | None
         atomic.write_bytes(layout.instructions, after.data)
     if not options.dry_run:
         with run_lock.hold(layout.lock, layout.name, "setup"):
-            summary.note_new_task(layout)
+            metadata_updates.note_new_task(layout)
     return composed
 
 
@@ -101,7 +101,7 @@ def refuse_broken_claude(project: Project) -> None:
 
 
 def _written(folder: Path) -> Snapshot:
-    return foreign.snapshot(folder / "INSTRUCTIONS.md")
+    return untrusted_files.snapshot(folder / "INSTRUCTIONS.md")
 
 
 def _converse(project: Project, layout: Layout, options: Options, user: User) -> tuple[int, Snapshot]:
@@ -149,7 +149,7 @@ def _converse_in(
                 ended = conversation.converse(command, layout.root, run, grace, sandbox)
             written = _written(used.agent_folder)
         if not options.dry_run:
-            summary.count_setup(layout)
+            metadata_updates.count_setup(layout)
     if ended.signal:
         return exit_code("terminated", detailed=False), written
     if ended.code:
@@ -181,7 +181,7 @@ def _is_usable(data: bytes) -> bool:
 @contextlib.contextmanager
 def _unchanged(layout: Layout) -> Iterator[Snapshot]:
     """A dry run touches neither the instructions nor their backup."""
-    yield foreign.snapshot(layout.instructions)
+    yield untrusted_files.snapshot(layout.instructions)
 
 
 @contextlib.contextmanager
@@ -190,17 +190,17 @@ def _backup(layout: Layout) -> Iterator[Snapshot]:
 
     When nothing changed, the older backup is restored. A call that leaves no usable text changes nothing.
     """
-    before = foreign.snapshot(layout.instructions)
+    before = untrusted_files.snapshot(layout.instructions)
     backup = layout.folder / "INSTRUCTIONS.md.bak"
     if before.data is None:
         yield before
         return
-    older = foreign.snapshot(backup).data
+    older = untrusted_files.snapshot(backup).data
     atomic.write_bytes(backup, before.data)
     try:
         yield before
     finally:
-        after = foreign.snapshot(layout.instructions).data
+        after = untrusted_files.snapshot(layout.instructions).data
         if after != before.data and (after is None or not _is_usable(after)):
             atomic.write_bytes(layout.instructions, before.data)
             after = before.data

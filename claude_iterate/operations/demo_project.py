@@ -13,7 +13,7 @@ from typing import Any
 
 from claude_iterate.core.settings.catalogue import catalogue
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.project import Project
 
 PACE = "0.3"
 """Seconds between two events of the stand-in: about ten for the whole run."""

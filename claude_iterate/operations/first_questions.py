@@ -15,8 +15,8 @@ from claude_iterate.operations.detection.project_commands import test_command
 from claude_iterate.operations.user import User
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle.project import Project
-from claude_iterate.workspace.running import run_lock
+from claude_iterate.workspace.project import Project
+from claude_iterate.workspace.run_folder import run_lock
 from claude_iterate.workspace.settings_files import settings_writer
 
 

@@ -24,8 +24,8 @@ from claude_iterate.operations import sandboxing
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle.project import Project
-from claude_iterate.workspace.running.hook_files import HookFile
+from claude_iterate.workspace.project import Project
+from claude_iterate.workspace.run_folder.hook_files import HookFile
 
 _TAIL = 65536
 _GRACE = 2.0

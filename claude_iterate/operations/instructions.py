@@ -14,13 +14,12 @@ from claude_iterate.errors import ExpectedError, WorkspaceProblem
 from claude_iterate.progress.git_commands import Git, GitProblem
 from claude_iterate.sinks.notifications import notices
 from claude_iterate.sinks.notifications.notification_sink import Notifier
-from claude_iterate.workspace import metadata
+from claude_iterate.workspace import metadata, metadata_updates
 from claude_iterate.workspace.files import atomic
 from claude_iterate.workspace.files.folders import writing
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle import summary
-from claude_iterate.workspace.lifecycle.project import Project
-from claude_iterate.workspace.running import run_lock
+from claude_iterate.workspace.project import Project
+from claude_iterate.workspace.run_folder import run_lock
 from claude_iterate.workspace.settings_files import settings_writer
 
 
@@ -81,7 +80,7 @@ def write(
         if layout.instructions.exists() and layout.instructions.read_bytes() != text:
             atomic.write_bytes(layout.folder / "INSTRUCTIONS.md.bak", layout.instructions.read_bytes())
         atomic.write_bytes(layout.instructions, text)
-        summary.note_new_task(layout)
+        metadata_updates.note_new_task(layout)
         _change(layout, mode, settings)
     return layout
 

@@ -34,14 +34,13 @@ from claude_iterate.operations.run_plan import Agent, plan_run
 from claude_iterate.operations.run_processes import worktree_of_run
 from claude_iterate.operations.sinks_for_run import sinks_for_run
 from claude_iterate.operations.user import User
-from claude_iterate.workspace import metadata
+from claude_iterate.workspace import metadata, metadata_updates
+from claude_iterate.workspace.inheritance import Inheritance, inherit
 from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle import dry_run_files, summary
-from claude_iterate.workspace.lifecycle.inheritance import Inheritance, inherit
-from claude_iterate.workspace.lifecycle.project import Project
-from claude_iterate.workspace.running import run_lock, run_place
-from claude_iterate.workspace.running.run_place import RunPlace
+from claude_iterate.workspace.project import Project
+from claude_iterate.workspace.run_folder import dry_run_files, run_folder, run_lock
+from claude_iterate.workspace.run_folder.run_folder import RunFolder
 
 
 class Performed(Record):
@@ -150,7 +149,7 @@ def _launch(
         warnings += cassette.warnings(settings) if cassette is not None else []
         warnings += worktree_of_run.warnings(project, layout, tree, options)
         works_off_plan, writes = plan.mode.judged_by == "plan", options.purpose in {Purpose.SETUP, Purpose.EDIT}
-        place = RunPlace(layout, run, held, plan.prompt_folders, works_off_plan, writes_instructions=writes)
+        place = RunFolder(layout, run, held, plan.prompt_folders, works_off_plan, writes_instructions=writes)
         with user.steers(plan) as steered:
             state = _run(steered, options, warnings, user, place, cassette)
         worktree_of_run.put_away(tree, user)
@@ -197,7 +196,7 @@ def _with_answers(
 
 
 def _run(
-    plan: Plan, options: Options, warnings: list[Warned], user: User, place: RunPlace, cassette: Cassette | None
+    plan: Plan, options: Options, warnings: list[Warned], user: User, place: RunFolder, cassette: Cassette | None
 ) -> RunState:
     run_folders.make_folders(plan.layout, plan.run, plan.settings.keep_raw_runs, plan.cassette)
     if cassette is not None:
@@ -207,14 +206,14 @@ def _run(
         plan.layout.journal(plan.run),
         lambda text: troubles.append(Warned(text)),
         place.is_ours,
-        lambda: place.note(run_place.JOURNAL),
+        lambda: place.note(run_folder.JOURNAL),
     )
     audience = sinks_for_run(plan, options, troubles, place)
     recorder = Recorder(writer, audience, redactor_for(plan.environ, plan.settings), troubles)
     writer.known = recorder.known
     try:
         return Engine(plan, recorder, audience, place, warnings).run(
-            lambda state, running: summary.record_run(plan.layout, state, plan.run, running)
+            lambda state, running: metadata_updates.record_run(plan.layout, state, plan.run, running)
         )
     finally:
         audience.close()

@@ -13,7 +13,7 @@ from claude_iterate.core import json_texts
 from claude_iterate.core.records import Record
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.settings_files import settings_writer
 
 UNDECIDED = (

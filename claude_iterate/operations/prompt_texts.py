@@ -17,10 +17,9 @@ from claude_iterate.core.settings.modes import Mode
 from claude_iterate.engine.plan import Texts
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.prompts import Prompts
-from claude_iterate.workspace.files.confinement import Confinement
+from claude_iterate.workspace.files.untrusted_files import Confinement
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle import dry_run_files
-from claude_iterate.workspace.running import notes, status_file
+from claude_iterate.workspace.run_folder import dry_run_files, notes, status_file
 
 ANY_ID = "<the id of the iteration>"
 """Stands in the log for the id that a report is asked to have."""

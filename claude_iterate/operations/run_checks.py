@@ -25,12 +25,12 @@ from claude_iterate.operations.prompt_texts import read_instructions
 from claude_iterate.operations.run_options import Options
 from claude_iterate.operations.user import User
 from claude_iterate.workspace import metadata, task_file
+from claude_iterate.workspace.inheritance import Inheritance
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle.inheritance import Inheritance
-from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.plan_file import refuse_bad_plan
-from claude_iterate.workspace.running import notes, run_lock
+from claude_iterate.workspace.project import Project
+from claude_iterate.workspace.run_folder import notes, run_lock
 
 
 def settings_checked(project: Project, layout: Layout, options: Options, user: User) -> Settings:

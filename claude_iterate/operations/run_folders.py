@@ -6,20 +6,19 @@ import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
-from claude_iterate.workspace import leftover_files
+from claude_iterate.workspace import creation, leftover_files, metadata_updates
 from claude_iterate.workspace.files.folders import writing
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle import dry_run_files, git_ignore, summary
+from claude_iterate.workspace.run_folder import dry_run_files
 
 
 def tidy_up(layout: Layout, dry_run: bool) -> None:
-    """Record how a killed last run ended, if it could not, and undo what dry runs of earlier versions did."""
+    """Record how a killed last run ended, if it could not."""
     leftover_files.remove_abandoned_files(layout)
     with writing(layout.name, layout.folder):
-        summary.catch_up(layout)
-        dry_run_files.put_back(layout)
+        metadata_updates.catch_up(layout)
         if not dry_run:
-            git_ignore.add(layout)  # a workspace of an earlier version has none
+            creation.add_git_ignore(layout)  # a workspace of the original has none
 
 
 def new_run_id(layout: Layout) -> str:

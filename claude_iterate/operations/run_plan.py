@@ -23,10 +23,10 @@ from claude_iterate.operations.detection.project_commands import test_command
 from claude_iterate.operations.prompt_texts import TextSource
 from claude_iterate.operations.run_options import Options
 from claude_iterate.workspace import metadata
+from claude_iterate.workspace.inheritance import Inheritance
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle.inheritance import Inheritance
-from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.plan_file import PlanFile
+from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.settings_files import settings_reader
 
 

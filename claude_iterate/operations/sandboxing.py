@@ -20,7 +20,7 @@ from claude_iterate.errors import AgentProblem, UsageProblem
 from claude_iterate.progress.git_commands import Git, GitProblem, names
 from claude_iterate.system import programs
 from claude_iterate.workspace.layout import Layout, named_folders
-from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.project import Project
 
 _MOST_OTHERS = 200
 """Other workspaces that are kept; each is a mount."""

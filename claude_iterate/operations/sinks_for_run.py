@@ -17,11 +17,11 @@ from claude_iterate.sinks.log.text_log import TextLog
 from claude_iterate.sinks.notifications.notification_sink import Notifier
 from claude_iterate.system.near_paths import near
 from claude_iterate.text.transcript import SharedBlocks
-from claude_iterate.workspace.running import run_place
-from claude_iterate.workspace.running.run_place import RunPlace
+from claude_iterate.workspace.run_folder import run_folder
+from claude_iterate.workspace.run_folder.run_folder import RunFolder
 
 
-def sinks_for_run(plan: Plan, options: Options, troubles: list[Warned], place: RunPlace) -> Fanout:
+def sinks_for_run(plan: Plan, options: Options, troubles: list[Warned], place: RunFolder) -> Fanout:
     """All sinks as one. What goes wrong in a sink becomes one of the `troubles`; the run goes on."""
     blocks = SharedBlocks() if plan.settings.output == "verbose" and not options.silent else None
     sinks: list[Sink] = [] if options.silent else [_console(plan, options, blocks)]
@@ -31,7 +31,7 @@ def sinks_for_run(plan: Plan, options: Options, troubles: list[Warned], place: R
             lambda text: troubles.append(Warned(text)),
             attended=plan.settings.attended,
             is_ours=place.is_ours,
-            on_put_back=lambda: place.note(run_place.LOG),
+            on_put_back=lambda: place.note(run_folder.LOG),
             blocks=blocks,
         )
         sinks.insert(0, log)

@@ -26,7 +26,7 @@ from claude_iterate.views.story.run_totals import history_of
 from claude_iterate.views.story.story import Story
 from claude_iterate.views.workspace_view import WorkspaceView
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle.run_summary import summarise
+from claude_iterate.workspace.run_summary import summarise
 
 
 class EndedRun(RunView, frozen=True, kw_only=True, rename="camel"):

@@ -14,7 +14,7 @@ from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.journal.follower import size_of
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.running import run_lock
+from claude_iterate.workspace.run_folder import run_lock
 
 _LOOKED_AT = 200
 """Runs that are looked at for a journal that is lost."""

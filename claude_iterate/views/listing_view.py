@@ -10,11 +10,9 @@ from typing import Any
 import msgspec
 
 from claude_iterate.core.rules.next_steps import renamed
-from claude_iterate.workspace import task_file
+from claude_iterate.workspace import metadata_updates, task_file
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle import summary
-from claude_iterate.workspace.lifecycle.run_summary import PlanCounts, Progress, RunSummary, Waiting, progress
 from claude_iterate.workspace.metadata import (
     COMPLETED_TASK,
     REPORT_IS_OLD,
@@ -23,7 +21,8 @@ from claude_iterate.workspace.metadata import (
     Metadata,
     is_behind,
 )
-from claude_iterate.workspace.running import liveness, run_lock, status_file
+from claude_iterate.workspace.run_folder import run_lock, runner, status_file
+from claude_iterate.workspace.run_summary import PlanCounts, Progress, RunSummary, Waiting, progress
 
 STATUSES = ("in_progress", "completed", "error", "running", "interrupted", "damaged")
 """The original's three words, and what they cannot say: running now, cut off by a crash, unreadable."""
@@ -119,17 +118,17 @@ def standing(about: Metadata, folder: str) -> Standing:
     run = None
     if is_behind(about, folder):
         about = Metadata(dict(about.document))
-        summary.with_newer_runs(_layout(folder), about)
+        metadata_updates.with_newer_runs(_layout(folder), about)
     if about.last_run.get("dryRun") is True:
         about = Metadata(dict(about.document))
-        summary.without_dry_run(_layout(folder), about)
+        metadata_updates.without_dry_run(_layout(folder), about)
     if about.last_run.get("state") == "running":
         about = Metadata(dict(about.document))
-        run = summary.as_journal_has_it(_layout(folder), about)
+        run = metadata_updates.as_journal_has_it(_layout(folder), about)
         if _is_held(folder):
             return Standing("running", _doing(run), about, run)
         if run is None or run.state != "finished":
-            copied = liveness.is_copy(_layout(folder), str(about.last_run.get("id", "")))
+            copied = runner.is_copy(_layout(folder), str(about.last_run.get("id", "")))
             return Standing("interrupted", "copy" if copied else "killed", about, run)
     if task_file.is_another(Path(folder, "INSTRUCTIONS.md"), about.document.get(COMPLETED_TASK)):
         return Standing("in_progress", "new_task", about, run)

@@ -11,8 +11,8 @@ import msgspec
 from claude_iterate.core.reports.plan_tasks import DONE
 from claude_iterate.workspace import plan_file
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.plan_file import Placed
+from claude_iterate.workspace.project import Project
 
 _MOST = 500
 """Files of specifications that are looked for."""

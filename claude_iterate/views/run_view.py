@@ -18,8 +18,8 @@ from claude_iterate.views.story.run_totals import Total
 from claude_iterate.views.story.story import Now, Story, told
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle.run_summary import RunSummary, summarise
-from claude_iterate.workspace.running import run_lock
+from claude_iterate.workspace.run_folder import run_lock
+from claude_iterate.workspace.run_summary import RunSummary, summarise
 
 _WHOLE = 256 * 1024
 """Bytes at the end of a journal in which one sees what the run does now."""

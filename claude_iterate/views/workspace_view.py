@@ -30,8 +30,8 @@ from claude_iterate.views.story.proofs import EvidenceView
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle.project import Project
-from claude_iterate.workspace.running import liveness, run_lock, status_file
+from claude_iterate.workspace.project import Project
+from claude_iterate.workspace.run_folder import run_lock, runner, status_file
 
 
 class CopyView(msgspec.Struct, frozen=True, rename="camel"):
@@ -256,7 +256,7 @@ def _as_it_stands(last: RunView | None, about: metadata.Metadata, newest: RunVie
 def _copied(layout: Layout, about: metadata.Metadata) -> CopyView:
     """The live run in the metadata that belongs to another workspace: this one was copied during the run."""
     run = str(about.last_run.get("id", ""))
-    return CopyView(run, liveness.pid_of(layout, run))
+    return CopyView(run, runner.pid_of(layout, run))
 
 
 def _log(layout: Layout, last: RunView | None) -> str | None:

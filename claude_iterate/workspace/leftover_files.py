@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 
 from claude_iterate.system import processes
-from claude_iterate.workspace.files import atomic, foreign
+from claude_iterate.workspace.files import atomic, untrusted_files
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.templates import template_files
@@ -48,7 +48,7 @@ def remove_abandoned_files(layout: Layout) -> None:
 
 
 def _written_folders(layout: Layout) -> list[Path]:
-    return [layout.folder, *(folder for folder in (layout.control, layout.notes) if foreign.is_folder(folder))]
+    return [layout.folder, *(folder for folder in (layout.control, layout.notes) if untrusted_files.is_folder(folder))]
 
 
 def stale_folders(folder: Path, now: float) -> list[Path]:

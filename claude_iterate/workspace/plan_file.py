@@ -16,7 +16,7 @@ from claude_iterate.core.reports.plan_tasks import Task, counted, fingerprint, t
 from claude_iterate.core.rules.plans.plan_rules import FILE
 from claude_iterate.core.settings.modes import Mode
 from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.workspace.files import foreign
+from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.layout import Layout
 
 MOST_BYTES = 1 << 20
@@ -84,7 +84,7 @@ def text(layout: Layout) -> PlanText:
         return PlanText((), f"impl/ has {counted_things(len(there), 'file')}, and {MOST_FILES} are the most")
     for path in there:
         try:
-            found = foreign.look(path, left)
+            found = untrusted_files.look(path, left)
         except FileNotFoundError:
             continue
         except IsADirectoryError:
@@ -119,7 +119,7 @@ def refuse_bad_plan(layout: Layout, mode: Mode) -> None:
 def paths(layout: Layout) -> list[Path]:
     """The files of the plan; the first may be missing."""
     folder = layout.impl
-    if not foreign.is_folder(folder) or not (folder / "README.md").is_file():
+    if not untrusted_files.is_folder(folder) or not (folder / "README.md").is_file():
         return [layout.plan]
     try:
         with os.scandir(folder) as entries:

@@ -8,14 +8,14 @@ from msgspec.structs import replace
 
 from claude_iterate.core import task_identity
 from claude_iterate.core.rules.facts import Facts
-from claude_iterate.workspace.files import foreign
+from claude_iterate.workspace.files import untrusted_files
 
 _MOST = 64 << 20
 
 
 def current(instructions: Path) -> str:
     """The identity of the task (`core.task_identity`), or that it cannot be read."""
-    data = foreign.read(instructions, _MOST)
+    data = untrusted_files.read(instructions, _MOST)
     try:
         return task_identity.identity(data.decode()) if data is not None else task_identity.UNREADABLE
     except UnicodeDecodeError:
@@ -28,7 +28,7 @@ class StartingTask:
 
     def __init__(self, instructions: Path, replaced: tuple[str, ...] = ()) -> None:
         self._path = instructions
-        self._text = foreign.read(instructions, _MOST) or b""
+        self._text = untrusted_files.read(instructions, _MOST) or b""
         stands = len(replaced) == 2 and task_identity.is_same(replaced[1], current(instructions))
         self._before = replaced[0] if stands else ""
 
@@ -48,7 +48,7 @@ class StartingTask:
     def _replaced(self) -> tuple[tuple[str, ...], bool]:
         """The identity of the task before and of another one that they hold now, else nothing; and whether their text
         is the one that this run began with. Only a text that differs is looked at."""
-        now = foreign.read(self._path, _MOST) or b""
+        now = untrusted_files.read(self._path, _MOST) or b""
         same = now == self._text
         if not self._text or not now or (same and not self._before):
             return (), same
@@ -64,7 +64,7 @@ class StartingTask:
 
 def is_readable(instructions: Path) -> bool:
     """True when a run can begin with it: it is there, text, and not empty."""
-    data = foreign.read(instructions, _MOST)
+    data = untrusted_files.read(instructions, _MOST)
     try:
         return data is not None and bool(data.decode().strip())
     except UnicodeDecodeError:

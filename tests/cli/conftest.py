@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from claude_iterate.cli.boundary import main
-from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.project import Project
 from tests.package_path import PACKAGES
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from claude_iterate.core.events import Entry, Event, RunStarted
 from claude_iterate.core.state.steps import fold
+from claude_iterate.workspace import metadata_updates
 from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle import summary
 
 RUN = "20260101-000000-aaaaaa"
 
@@ -28,4 +28,4 @@ def write(layout: Layout, run: str, events: Sequence[Event], began: float = 1_76
 def journal(layout: Layout, *events: Event, running: bool, began: float = 1_767_225_600.0) -> None:
     """A run of these events, and what it leaves in the metadata."""
     started = RunStarted(RUN, layout.name, "loop", 50, 1, "h", "0", ("claude",), "iterate-20260101-000000.log")
-    summary.record_run(layout, fold(write(layout, RUN, [started, *events], began)), RUN, running)
+    metadata_updates.record_run(layout, fold(write(layout, RUN, [started, *events], began)), RUN, running)

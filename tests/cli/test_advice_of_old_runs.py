@@ -19,9 +19,9 @@ from claude_iterate.core.events import (
 from claude_iterate.core.events.vocabulary import Kind, Purpose
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state.steps import fold
+from claude_iterate.workspace import metadata_updates
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle import summary
-from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.project import Project
 from tests.cli.conftest import Type
 from tests.cli.journals import write
 
@@ -41,7 +41,7 @@ def layout(project: Project) -> Layout:
 
 def record(layout: Layout, run: str, *events: Event, purpose: str = "run") -> None:
     started = RunStarted(run, "w", "loop", 50, 1, "h", "0", ("claude",), purpose=Purpose(purpose))
-    summary.record_run(layout, fold(write(layout, run, [started, *events])), run, running=False)
+    metadata_updates.record_run(layout, fold(write(layout, run, [started, *events])), run, running=False)
 
 
 def test_an_open_claim_is_told(typed: Type, layout: Layout) -> None:

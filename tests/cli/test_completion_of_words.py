@@ -11,7 +11,7 @@ import pytest
 
 from claude_iterate.core.settings.catalogue import catalogue
 from claude_iterate.core.settings.declared import PERMISSION_MODES
-from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.project import Project
 from tests.package_path import PACKAGES
 
 

@@ -12,7 +12,7 @@ from claude_iterate.cli.application import application
 from claude_iterate.cli.command_rows import ALIASES, COMMANDS
 from claude_iterate.core.names import nearest
 from claude_iterate.core.settings.layers import nearest_keys, unknown_variables
-from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.project import Project
 from tests.cli.conftest import Type
 
 

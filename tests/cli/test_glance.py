@@ -23,7 +23,7 @@ from claude_iterate.core.reports.status import Status
 from claude_iterate.views.screen import glance
 from claude_iterate.views.screen.watched_workspace import Seen, WatchedWorkspace
 from claude_iterate.views.story.story import Story, told
-from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.project import Project
 from tests.cli.journals import write
 
 BEGAN = 1_767_225_600.0

@@ -37,7 +37,7 @@ from claude_iterate.core.events.vocabulary import Kind, Purpose, Reboot, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.project import Project
 from tests.cli.conftest import Type
 
 BEGAN = 1_767_225_600.0  # 2026-01-01T00:00:00Z

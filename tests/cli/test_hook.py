@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from claude_iterate.system import processes
-from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.project import Project
 from tests.bubblewrap import needs_bwrap
 from tests.cli.conftest import Type
 

@@ -20,8 +20,8 @@ from claude_iterate.core.events import (
 from claude_iterate.core.events.vocabulary import Kind, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.views.documents import FORMS, ended_run
-from claude_iterate.workspace.lifecycle.project import Project
-from claude_iterate.workspace.running import run_lock
+from claude_iterate.workspace.project import Project
+from claude_iterate.workspace.run_folder import run_lock
 from tests.cli.conftest import Type
 from tests.cli.journals import RUN, journal
 

@@ -30,8 +30,8 @@ from claude_iterate.core.events.vocabulary import Kind, Verb, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.text.next_actions import next_actions
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle.project import Project
-from claude_iterate.workspace.running import run_lock
+from claude_iterate.workspace.project import Project
+from claude_iterate.workspace.run_folder import run_lock
 from tests.cli.conftest import Answer, Type
 from tests.cli.journals import RUN, journal, write
 

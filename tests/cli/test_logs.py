@@ -14,8 +14,8 @@ from claude_iterate.core.events import Entry, Event, RunFinished, RunStarted, Sa
 from claude_iterate.core.events.vocabulary import Purpose
 from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle.project import Project
-from claude_iterate.workspace.running import run_lock
+from claude_iterate.workspace.project import Project
+from claude_iterate.workspace.run_folder import run_lock
 from tests.cli.conftest import Type
 from tests.package_path import PACKAGES
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.project import Project
 from tests.cli.conftest import Type
 from tests.recording_receiver import Receiver
 

@@ -14,7 +14,7 @@ import pytest
 
 from claude_iterate.cli.invocation import own_program
 from claude_iterate.operations import demo_project
-from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.project import Project
 from tests.cli.conftest import Type
 from tests.package_path import PACKAGES
 

@@ -32,9 +32,9 @@ from claude_iterate.core.events.reasons import Reason
 from claude_iterate.core.events.vocabulary import Kind, Purpose, Verb
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state.steps import fold
-from claude_iterate.workspace.lifecycle import summary
-from claude_iterate.workspace.lifecycle.project import Project
-from claude_iterate.workspace.running import run_lock
+from claude_iterate.workspace import metadata_updates
+from claude_iterate.workspace.project import Project
+from claude_iterate.workspace.run_folder import run_lock
 from tests.cli.conftest import Type
 from tests.cli.journals import RUN, journal, write
 
@@ -104,7 +104,7 @@ def test_the_evidence_of_an_older_run_is_found(typed: Type, project: Project) ->
     events = verified("000001-x", passed=True)
     state = fold(Entry(seq, 1.0, 1.0, event) for seq, event in enumerate(events, 1))
     write(layout, "000001-x", events)
-    summary.record_run(layout, state, "000001-x", running=False)
+    metadata_updates.record_run(layout, state, "000001-x", running=False)
     for number in range(2, 12):
         later = f"{number:06d}-x"
         write(layout, later, [RunStarted(later, "w", "loop", 50, 1, "h", "0", ("claude",)), RunFinished("stopped")])
@@ -128,7 +128,7 @@ def test_what_verify_found_since_is_the_truth(typed: Type, project: Project, pas
     for name, events in zip(("000001-x", "000002-x"), told, strict=True):
         write(layout, name, events)
         state = fold(Entry(seq, 1.0, 1.0, event) for seq, event in enumerate(events, 1))
-        summary.record_run(layout, state, name, running=False)
+        metadata_updates.record_run(layout, state, name, running=False)
     text, (row,) = typed("show", "w").out, typed("list", "--json").document["workspaces"]
     found = "the task is done" if passed else "the task is not done"
     assert f"  The last run ended as {reason}; verify has found since: {found}\n" in text

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from claude_iterate.errors import NewerFormat
-from claude_iterate.workspace.lifecycle.inheritance import inherit
-from claude_iterate.workspace.lifecycle.project import Project
-from claude_iterate.workspace.running import run_lock
+from claude_iterate.workspace.inheritance import inherit
+from claude_iterate.workspace.project import Project
+from claude_iterate.workspace.run_folder import run_lock
 from tests.cli.conftest import Type
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.project import Project
 from tests.package_path import PACKAGES
 
 HEAVY = {"textual", "starlette", "uvicorn", "httpx", "jinja2", "watchdog", "tomlkit", "regex"}

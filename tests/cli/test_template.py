@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.project import Project
 from tests.cli.conftest import Type
 
 ORIGINAL = Path(__file__).parents[1] / "fixtures" / "original" / "templates"

@@ -34,7 +34,7 @@ from claude_iterate.core.rules.verdicts import Finish
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold
 from claude_iterate.text.ending_lines import points
-from claude_iterate.workspace.lifecycle.run_summary import RunSummary, summarise
+from claude_iterate.workspace.run_summary import RunSummary, summarise
 from tests.core.building import entries, facts
 
 DONE = Status(True, 2, 2, summary="all done")

@@ -17,7 +17,7 @@ from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.reports.status import Status
 from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.project import Project
 from tests.chromium import Browser, Page
 from tests.cli.journals import write
 from tests.e2e.conftest import Loop, until

@@ -152,21 +152,6 @@ def test_a_reset_is_not_undone(loop: Loop) -> None:
     assert (loop.workspace / ".status.json.bak").read_text() == claim
 
 
-def test_a_dry_run_of_an_earlier_version_is_undone(loop: Loop) -> None:
-    """It worked in the workspace and kept the files aside; what the user wrote afterwards stays."""
-    loop.make()
-    kept = loop.layout.runs / ".before-rehearsal"
-    kept.mkdir(parents=True)
-    (kept / "ended").touch()
-    (kept / "TODO.md.left").write_text("- [x] a\n")
-    (kept / ".status.json.left").write_text("{}")
-    (loop.workspace / "TODO.md").write_text("what I wrote since\n")
-    (loop.workspace / ".status.json").write_text("{}")
-    loop.run("--dry-run", "-m", "1", "-q")
-    assert (loop.workspace / "TODO.md").read_text() == "what I wrote since\n"
-    assert not (loop.workspace / ".status.json").exists()
-
-
 def test_notes_are_shown_once_and_not_used_up(loop: Loop) -> None:
     """In the prompt of the first iteration, a new one in that of the next; the real run gets both."""
     loop.make("- a\n- b\n- c\n")

@@ -11,7 +11,7 @@ import pytest
 from claude_iterate.operations.run_options import Options
 from claude_iterate.operations.run_plan import text_source
 from claude_iterate.selftest.harness.script_steps import GO, READY, done, more
-from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.project import Project
 from tests.e2e.conftest import Loop
 
 TASK = "my-task"

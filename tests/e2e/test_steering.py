@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.running import control
+from claude_iterate.workspace.run_folder import control
 from tests.e2e.conftest import Loop, until
 
 UNDONE: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": False}}, {"result": {}}]

@@ -19,8 +19,8 @@ from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.reports.status import Status
 from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle.project import Project
-from claude_iterate.workspace.running import notes
+from claude_iterate.workspace.project import Project
+from claude_iterate.workspace.run_folder import notes
 from tests.cli.journals import write
 from tests.served_dashboard import ServedDashboard, Stream
 

@@ -14,8 +14,8 @@ from claude_iterate.core.settings.declared import ClaudeSettings, Settings
 from claude_iterate.operations import run_checks
 from claude_iterate.operations.run_options import Options
 from claude_iterate.operations.run_plan import Agent, plan_run
-from claude_iterate.workspace.lifecycle.inheritance import Inheritance
-from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.inheritance import Inheritance
+from claude_iterate.workspace.project import Project
 from tests.package_path import PACKAGES
 
 PROGRAM = """
@@ -24,7 +24,7 @@ from pathlib import Path
 from claude_iterate.operations.launch import launch
 from claude_iterate.operations.permissions import Permissions
 from claude_iterate.operations.run_options import Options
-from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.project import Project
 
 class User:
     can_answer = True

@@ -10,7 +10,7 @@ from claude_iterate.operations.detection.project_commands import detect
 from claude_iterate.operations.detection.proposed_commands import propose
 from claude_iterate.operations.run_options import Options
 from claude_iterate.operations.run_plan import text_source
-from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.project import Project
 
 CARGO = {"test": "cargo test", "build": "cargo build", "lint": "cargo clippy"}
 DOTNET = {"test": "dotnet test", "build": "dotnet build", "lint": "dotnet format --verify-no-changes"}

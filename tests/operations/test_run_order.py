@@ -11,7 +11,7 @@ from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.layers import layer_from_document
 from claude_iterate.operations.run_options import Options
 from claude_iterate.operations.run_processes.run_order import RunOrder, order
-from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.project import Project
 
 OURS = {"as_json", "color", "silent", "purpose", "report", "checks_only", "prompt_values", "cassette"}
 """What the program itself does, or what no order is made for."""

@@ -16,7 +16,7 @@ from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.reports.status import Status
 from claude_iterate.operations.watching.watch_screen import WatchScreen
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.running import notes
+from claude_iterate.workspace.run_folder import notes
 from tests.cli.journals import write
 
 RUN = "000001-20260101-000000-aaaaaa"

@@ -18,7 +18,7 @@ from claude_iterate.views.story.iteration_rows import FileCounts, TestsView
 from claude_iterate.views.story.run_totals import history_of, settled
 from claude_iterate.views.story.story import RECENT, Story, told
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle.run_summary import Progress, RunSummary, summarise
+from claude_iterate.workspace.run_summary import Progress, RunSummary, summarise
 
 RUN = "000001-20261117-000000-abcdef"
 STARTED = events.RunStarted(RUN, "w", "loop", 9, 1, "h", "0", ("claude",))

@@ -28,8 +28,8 @@ from claude_iterate.views.web.run_panels import unread as run_unread
 from claude_iterate.views.web.watched_project import WatchedProject
 from claude_iterate.views.web.watched_project import unread as list_unread
 from claude_iterate.views.web.watched_run import RunPicture, WatchedRun
-from claude_iterate.workspace.lifecycle.project import Project
-from claude_iterate.workspace.running import notes, run_lock
+from claude_iterate.workspace.project import Project
+from claude_iterate.workspace.run_folder import notes, run_lock
 from tests.cli.journals import write
 
 RUN = "000001-20260101-000000-aaaaaa"

@@ -13,7 +13,7 @@ from freezegun import freeze_time
 
 from claude_iterate.errors import ArchiveProblem
 from claude_iterate.workspace.archives import archive_creation, archive_entries, archive_list
-from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.project import Project
 
 
 @pytest.fixture

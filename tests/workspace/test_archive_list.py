@@ -13,7 +13,7 @@ from freezegun import freeze_time
 
 from claude_iterate.errors import ArchiveProblem, UsageProblem
 from claude_iterate.workspace.archives import archive_creation, archive_list, restoration
-from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.project import Project
 
 ORIGINAL = Path(__file__).parents[1] / "fixtures" / "original" / "archive" / "old-task-2025-10-01T08-30-00"
 

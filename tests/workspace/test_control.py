@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.running import control
-from claude_iterate.workspace.running.control import Request, RequestFolder
+from claude_iterate.workspace.run_folder import control
+from claude_iterate.workspace.run_folder.control import Request, RequestFolder
 
 
 @pytest.fixture

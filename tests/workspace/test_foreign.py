@@ -9,21 +9,21 @@ from pathlib import Path
 import pytest
 
 from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.workspace.files import foreign
+from claude_iterate.workspace.files import untrusted_files
 
 
 def test_a_file_is_read_whole_or_not_at_all(tmp_path: Path) -> None:
     """A file of the allowed size is read, a larger one is not; `look` returns the beginning and says so."""
     path = tmp_path / "report"
     path.write_bytes(b"12345")
-    assert foreign.read(path, 5) == b"12345"
-    assert foreign.read(path, 4) is None
-    found = foreign.look(path, 4)
+    assert untrusted_files.read(path, 5) == b"12345"
+    assert untrusted_files.read(path, 4) is None
+    found = untrusted_files.look(path, 4)
     assert (found.data, found.whole) == (b"1234", False)
-    found = foreign.look(path, 5)
+    found = untrusted_files.look(path, 5)
     assert (found.data, found.whole) == (b"12345", True)
     path.write_bytes(b"")
-    assert foreign.read(path, 0) == b""
+    assert untrusted_files.read(path, 0) == b""
 
 
 def test_a_file_that_never_ends_is_none(tmp_path: Path) -> None:
@@ -31,7 +31,7 @@ def test_a_file_that_never_ends_is_none(tmp_path: Path) -> None:
     path = tmp_path / "sparse"
     with path.open("wb") as file:
         file.truncate(1 << 40)
-    assert foreign.read(path) is None
+    assert untrusted_files.read(path) is None
 
 
 def test_what_is_no_regular_file_is_none_at_once(tmp_path: Path) -> None:
@@ -46,15 +46,15 @@ def test_what_is_no_regular_file_is_none_at_once(tmp_path: Path) -> None:
         finally:
             os.close(here)
         for name in ("pipe", "socket", "dangling", "circle", "none", "."):
-            assert foreign.read(tmp_path / name) is None, name
-    assert foreign.read(Path("/dev/zero")) is None
+            assert untrusted_files.read(tmp_path / name) is None, name
+    assert untrusted_files.read(Path("/dev/zero")) is None
 
 
 def test_a_link_to_a_file_is_followed(tmp_path: Path) -> None:
     """The agent may keep its report elsewhere."""
     (tmp_path / "real").write_bytes(b"x")
     (tmp_path / "link").symlink_to("real")
-    assert foreign.read(tmp_path / "link") == b"x"
+    assert untrusted_files.read(tmp_path / "link") == b"x"
 
 
 def test_a_snapshot_neither_hangs_nor_swells(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_a_snapshot_neither_hangs_nor_swells(tmp_path: Path) -> None:
     with (tmp_path / "large").open("wb") as file:
         file.truncate(1 << 40)
     with pytest.raises(WorkspaceProblem, match="not a regular file"):
-        foreign.snapshot(tmp_path / "pipe")
+        untrusted_files.snapshot(tmp_path / "pipe")
     with pytest.raises(WorkspaceProblem, match="larger than"):
-        foreign.snapshot(tmp_path / "large")
-    assert foreign.snapshot(tmp_path / "none").data is None
+        untrusted_files.snapshot(tmp_path / "large")
+    assert untrusted_files.snapshot(tmp_path / "none").data is None

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from claude_iterate.operations import run_folders
+from claude_iterate.workspace import creation
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle import git_ignore
-from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.project import Project
 
 GUIDE = Path(__file__).parents[2] / "docs" / "how-to" / "use-with-git.md"
 RUN = "000001-20260101-000000-abcdef"
@@ -69,7 +69,7 @@ def test_git_takes_the_task_and_leaves_the_record(layout: Layout) -> None:
 @pytest.mark.needs_git
 def test_the_guide_takes_the_record_out_of_git(layout: Layout) -> None:
     """Its command, as it stands there, for a workspace that git took along whole; no file is deleted."""
-    (layout.folder / git_ignore.NAME).rename(layout.folder / "aside")
+    (layout.folder / ".gitignore").rename(layout.folder / "aside")
     record = {name for name in LEFT_ALONE if not name.endswith(".tmp")}
     for name in COMMITTED | record:
         path = layout.folder / name
@@ -77,7 +77,7 @@ def test_the_guide_takes_the_record_out_of_git(layout: Layout) -> None:
         path.touch()
     git(layout.root, "init", "-q")
     git(layout.root, "add", "-A")
-    (layout.folder / "aside").rename(layout.folder / git_ignore.NAME)
+    (layout.folder / "aside").rename(layout.folder / ".gitignore")
     (command,) = (line for line in GUIDE.read_text().splitlines() if line.startswith("git rm"))
     git(layout.folder, *shlex.split(command)[1:])
     git(layout.root, "add", "-A")
@@ -87,7 +87,7 @@ def test_the_guide_takes_the_record_out_of_git(layout: Layout) -> None:
 
 def test_an_existing_file_stays(layout: Layout) -> None:
     """The user's own rules win, even if there are none, by a repair and by a run."""
-    path = layout.folder / git_ignore.NAME
+    path = layout.folder / ".gitignore"
     path.write_text("")
     Project(layout.root, {"HOME": f"{layout.root}-home"}).create("w", force=True)
     run_folders.tidy_up(layout, dry_run=False)
@@ -96,17 +96,17 @@ def test_an_existing_file_stays(layout: Layout) -> None:
 
 def test_a_link_is_not_written_through(layout: Layout) -> None:
     """A link to nowhere is a name that is taken."""
-    path, elsewhere = layout.folder / git_ignore.NAME, layout.root / "elsewhere"
+    path, elsewhere = layout.folder / ".gitignore", layout.root / "elsewhere"
     path.unlink()
     path.symlink_to(elsewhere)
-    git_ignore.add(layout)
+    creation.add_git_ignore(layout)
     assert not elsewhere.exists()
 
 
 @pytest.mark.parametrize("dry_run", [False, True])
 def test_an_old_workspace_gets_one_with_its_next_run(layout: Layout, dry_run: bool) -> None:
     """Not with a dry run, which leaves no traces."""
-    path = layout.folder / git_ignore.NAME
+    path = layout.folder / ".gitignore"
     path.unlink()
     run_folders.tidy_up(layout, dry_run)
     assert path.exists() is not dry_run

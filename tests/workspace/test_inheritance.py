@@ -24,12 +24,12 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.vocabulary import Kind, Purpose
 from claude_iterate.core.reports.status import Status
+from claude_iterate.workspace import metadata_updates
+from claude_iterate.workspace.inheritance import inherit
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle import summary
-from claude_iterate.workspace.lifecycle.inheritance import inherit
-from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.project import Project
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_one_that_went_on_is_not_gone_on_with_again(layout: Layout) -> None:
 
 def test_a_reset_ends_it_also_when_something_came_after(layout: Layout) -> None:
     """Iterations are forgotten, money is not."""
-    summary.reset(layout)
+    metadata_updates.reset(layout)
     played(layout, *verified(), purpose=Purpose.VERIFY)
     found = inherit(layout)
     assert (found.resumed, found.carried.iterations, found.carried.cost_usd) == (None, 0, 11.375)

@@ -31,8 +31,7 @@ from claude_iterate.core.events import (
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.journal import writer as journal_writer
-from claude_iterate.workspace.journal.reserve import SIZE, Reserve
-from claude_iterate.workspace.journal.writer import JournalWriter
+from claude_iterate.workspace.journal.writer import SIZE, JournalWriter, Reserve
 from claude_iterate.workspace.layout import Layout
 
 STARTED = RunStarted("r", "w", "loop", 5, 1, "h", "0", ("claude",))

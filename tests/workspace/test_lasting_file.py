@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.workspace.files.lasting_file import LastingFile
+from claude_iterate.workspace.files.restorable_file import RestorableFile
 
 
 def deleted(path: Path) -> None:
@@ -29,7 +29,7 @@ def linked(path: Path) -> None:
 def test_it_is_put_back_with_all_that_was_written(tmp_path: Path, act: Callable[[Path], None]) -> None:
     """And writing goes on in the file that has the name; a link is replaced, not followed."""
     path = tmp_path / "file"
-    file = LastingFile(path, 0o644)
+    file = RestorableFile(path, 0o644)
     os.write(file.handle, b"one\n" * 1000)
     seen = [file.in_place]
     act(path)
@@ -46,7 +46,7 @@ def test_it_is_put_back_with_all_that_was_written(tmp_path: Path, act: Callable[
 def test_a_file_that_only_has_another_number_is_in_place(tmp_path: Path) -> None:
     """Some file systems of networks change the numbers; a file that was moved away is not in place."""
     path = tmp_path / "file"
-    file = LastingFile(path, 0o644)
+    file = RestorableFile(path, 0o644)
     os.write(file.handle, b"one\n")
     file._identity = (0, 0)
     seen = [file.in_place]
@@ -61,7 +61,7 @@ def test_what_cannot_be_made_leaves_all_as_it_was(tmp_path: Path) -> None:
     """Nothing is lost before there is another file."""
     (tmp_path / "folder").mkdir()
     path = tmp_path / "folder" / "file"
-    file = LastingFile(path, 0o644)
+    file = RestorableFile(path, 0o644)
     os.write(file.handle, b"one\n")
     path.unlink()
     path.parent.rmdir()
@@ -76,7 +76,7 @@ def test_what_cannot_be_made_leaves_all_as_it_was(tmp_path: Path) -> None:
 def test_what_cannot_be_read_any_more_begins_with_what_is_known(tmp_path: Path) -> None:
     """Half of the old content would be worse than what is put in its place."""
     path = tmp_path / "file"
-    file = LastingFile(path, 0o644)
+    file = RestorableFile(path, 0o644)
     os.write(file.handle, b"one\n")
     os.close(file.handle)
     file.handle = os.open(tmp_path / "unreadable", os.O_WRONLY | os.O_CREAT)
@@ -91,4 +91,4 @@ def test_a_new_file_replaces_none(tmp_path: Path) -> None:
     """One that is there is an error, if a new one is wanted."""
     (tmp_path / "file").touch()
     with pytest.raises(FileExistsError):
-        LastingFile(tmp_path / "file", 0o644, new=True)
+        RestorableFile(tmp_path / "file", 0o644, new=True)

@@ -9,7 +9,7 @@ import pytest
 
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.running import notes
+from claude_iterate.workspace.run_folder import notes
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from claude_iterate.core.settings.modes import MODES
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace import plan_file
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.plan_file import refuse_bad_plan
+from claude_iterate.workspace.project import Project
 
 
 @pytest.fixture

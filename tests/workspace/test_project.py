@@ -12,7 +12,7 @@ from claude_iterate.core.settings.layers import Layer
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.layout import project_root
-from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.project import Project
 
 BAD_NAMES = ["..", ".", "a/b", "-x", "", "a" * 300, "a\\b", "a b", "a\n", ".hidden", "/etc"]
 

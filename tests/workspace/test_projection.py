@@ -25,13 +25,13 @@ from claude_iterate.core.state.steps import fold
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.views.listing_view import listing
 from claude_iterate.views.workspace_view import workspace_view
+from claude_iterate.workspace import metadata_updates
+from claude_iterate.workspace.inheritance import inherit
 from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle import summary
-from claude_iterate.workspace.lifecycle.inheritance import inherit
-from claude_iterate.workspace.lifecycle.project import Project
-from claude_iterate.workspace.lifecycle.run_summary import RunSummary, summarise
-from claude_iterate.workspace.running import run_lock
+from claude_iterate.workspace.project import Project
+from claude_iterate.workspace.run_folder import run_lock
+from claude_iterate.workspace.run_summary import RunSummary, summarise
 
 RUN = "20260101-000000-aaaaaa"
 OTHER = "20260101-000001-bbbbbb"
@@ -82,7 +82,7 @@ def test_finished_run_in_the_originals_words(project: Project, reason: Reason, s
     """The original's tools and scripts find their keys; unknown keys survive."""
     layout = project.create("w")
     layout.metadata.write_text(json.dumps(json.loads(layout.metadata.read_text()) | {"mine": 1, "setupIterations": 3}))
-    summary.record_run(layout, fold(played(reason)), RUN, running=False)
+    metadata_updates.record_run(layout, fold(played(reason)), RUN, running=False)
     document = json.loads(layout.metadata.read_text())
     assert document["status"] == status
     assert document["mine"] == 1
@@ -110,8 +110,8 @@ def test_finished_run_in_the_originals_words(project: Project, reason: Reason, s
 def test_running_is_in_progress(project: Project) -> None:
     """A completed workspace that runs again is not completed."""
     layout = project.create("w")
-    summary.record_run(layout, fold(played("completed")), RUN, running=False)
-    summary.record_run(layout, fold(played(None)), RUN, running=True)
+    metadata_updates.record_run(layout, fold(played("completed")), RUN, running=False)
+    metadata_updates.record_run(layout, fold(played(None)), RUN, running=True)
     document = json.loads(layout.metadata.read_text())
     assert document["status"] == "in_progress"
     assert document["run"]["state"] == "running"
@@ -124,12 +124,12 @@ def test_a_run_without_any_work_takes_completed_not_back(project: Project, itera
     when the summary is made from the journals."""
     layout = project.create("w")
     before = layout.metadata.read_text()
-    summary.record_run(layout, write_journal(layout, played("completed")), RUN, running=False)
+    metadata_updates.record_run(layout, write_journal(layout, played("completed")), RUN, running=False)
     completed = json.loads(layout.metadata.read_text())["completedTask"]
     write_journal(layout, played("budget", iterations), OTHER)
     for reason in (None, "budget"):
         state = fold(played(reason, iterations))
-        summary.record_run(layout, state, OTHER, running=reason is None)
+        metadata_updates.record_run(layout, state, OTHER, running=reason is None)
         found = json.loads(layout.metadata.read_text())
         assert found["status"] == ("in_progress" if reason is None else status)
     assert (found["run"]["reason"], found.get("completedTask")) == ("budget", completed if iterations == 0 else None)
@@ -151,12 +151,14 @@ def test_next_run_is_handed_the_journals_totals(project: Project) -> None:
 def test_money_outlives_a_journal_that_is_lost(project: Project) -> None:
     """The next run counts it, as a lower bound; a journal that is there is believed, and has the exact sum."""
     layout = project.create("w")
-    summary.record_run(layout, write_journal(layout, played("max_iterations")), RUN, running=False)
+    metadata_updates.record_run(layout, write_journal(layout, played("max_iterations")), RUN, running=False)
     assert (inherit(layout).carried.cost_usd, inherit(layout).carried.cost_is_lower_bound) == (1.0, False)
     layout.journal(RUN).write_bytes(b"")
     carried = inherit(layout).carried
     assert (carried.cost_usd, carried.cost_is_lower_bound, carried.iterations) == (1.0, True, 2)
-    summary.record_run(layout, write_journal(layout, played("budget", carried=carried), OTHER), OTHER, running=False)
+    metadata_updates.record_run(
+        layout, write_journal(layout, played("budget", carried=carried), OTHER), OTHER, running=False
+    )
     assert (inherit(layout).carried.cost_usd, inherit(layout).carried.cost_is_lower_bound) == (2.0, True)
 
 
@@ -178,8 +180,8 @@ def test_a_dry_run_is_not_summed_up(project: Project) -> None:
     """Neither when it begins nor when it is over: the metadata stay as they are, byte for byte."""
     layout = project.create("w")
     before = layout.metadata.read_bytes()
-    summary.record_run(layout, fold(played(None, dry_run=True)), RUN, running=True)
-    summary.record_run(layout, fold(played("completed", dry_run=True)), RUN, running=False)
+    metadata_updates.record_run(layout, fold(played(None, dry_run=True)), RUN, running=True)
+    metadata_updates.record_run(layout, fold(played("completed", dry_run=True)), RUN, running=False)
     assert layout.metadata.read_bytes() == before
 
 
@@ -199,7 +201,7 @@ def test_what_earlier_versions_noted_of_a_dry_run_is_taken_back(project: Project
     layout.metadata.write_text(json.dumps(json.loads(layout.metadata.read_text()) | noted))
     row = listing(project.root, project.workspaces_folder, ["w"]).workspaces[0]
     assert (row.status, row.iterations) == (("error", 2) if real else ("in_progress", 7))
-    summary.catch_up(layout)
+    metadata_updates.catch_up(layout)
     document = json.loads(layout.metadata.read_text())
     assert (document["status"], document["executionIterations"]) == (row.status, row.iterations)
     assert document["totalIterations"] == document["executionIterations"] + 1
@@ -210,9 +212,9 @@ def test_what_earlier_versions_noted_of_a_dry_run_is_taken_back(project: Project
 def test_reset_forgets_iterations_not_money(project: Project) -> None:
     """After a reset the next run counts from 0, though the journal is still there; spent is spent."""
     layout = project.create("w")
-    summary.record_run(layout, write_journal(layout, played("agent_failed")), RUN, running=False)
+    metadata_updates.record_run(layout, write_journal(layout, played("agent_failed")), RUN, running=False)
     layout.status.write_text('{"complete": true}')
-    summary.reset(layout)
+    metadata_updates.reset(layout)
     document = json.loads(layout.metadata.read_text())
     assert document["status"] == "in_progress"
     assert (document["totalIterations"], document["setupIterations"], document["executionIterations"]) == (0, 0, 0)
@@ -224,8 +226,8 @@ def test_reset_forgets_iterations_not_money(project: Project) -> None:
 def test_after_a_reset_list_and_show_agree(project: Project) -> None:
     """Nothing of the last run counts any more, and both say when it was."""
     layout = project.create("w")
-    summary.record_run(layout, write_journal(layout, played("completed")), RUN, running=False)
-    summary.reset(layout)
+    metadata_updates.record_run(layout, write_journal(layout, played("completed")), RUN, running=False)
+    metadata_updates.reset(layout)
     (row,) = listing(project.root, project.workspaces_folder, ["w"]).workspaces
     view = workspace_view(project, layout, 0.0)
     assert (row.state, row.reset, row.progress, row.last_run) == ("new", True, None, view.last_run_at)
@@ -237,5 +239,5 @@ def test_reset_is_refused_while_running(project: Project) -> None:
     layout = project.create("w")
     before = layout.metadata.read_bytes()
     with run_lock.hold(layout.lock, "w", RUN), pytest.raises(WorkspaceProblem, match="already running"):
-        summary.reset(layout)
+        metadata_updates.reset(layout)
     assert layout.metadata.read_bytes() == before

@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 from freezegun import freeze_time
 
-from claude_iterate.workspace.files import kept_file
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle.project import Project
-from claude_iterate.workspace.running import run_lock, run_place, user_files
-from claude_iterate.workspace.running.run_place import GONE, REPLACED, RunPlace
+from claude_iterate.workspace.project import Project
+from claude_iterate.workspace.run_folder import run_folder, run_lock, runner, user_files
+from claude_iterate.workspace.run_folder.run_folder import GONE, REPLACED, RunFolder
 
 RUN = "000001-20260101-000000-aaaaaa"
 
@@ -31,32 +30,32 @@ def layout(project: Project) -> Layout:
 
 
 @pytest.fixture
-def place(layout: Layout) -> Iterator[RunPlace]:
+def place(layout: Layout) -> Iterator[RunFolder]:
     with run_lock.hold(layout.lock, "w", RUN) as held:
-        yield RunPlace(layout, RUN, held)
+        yield RunFolder(layout, RUN, held)
 
 
-def test_a_folder_that_stays_is_ours(layout: Layout, place: RunPlace) -> None:
+def test_a_folder_that_stays_is_ours(layout: Layout, place: RunFolder) -> None:
     """Whatever happens in it, and there is nothing to tell."""
     layout.metadata.unlink()
     assert (place.look(), place.is_ours(), list(place.news())) == ("", True, [])
 
 
-def test_what_happens_again_and_again_is_told_once(place: RunPlace) -> None:
+def test_what_happens_again_and_again_is_told_once(place: RunFolder) -> None:
     """An agent that cleans up in every iteration; something else is told."""
-    for what, is_news in ((run_place.JOURNAL, True), (run_place.JOURNAL, False), (run_place.LOG, True)):
+    for what, is_news in ((run_folder.JOURNAL, True), (run_folder.JOURNAL, False), (run_folder.LOG, True)):
         place.note(what)
         assert bool(list(place.news())) is is_news
 
 
-def test_a_folder_that_is_gone(layout: Layout, place: RunPlace) -> None:
+def test_a_folder_that_is_gone(layout: Layout, place: RunFolder) -> None:
     """Nothing may be written there, unless a program of the run deleted it."""
     shutil.rmtree(layout.folder)
     assert (place.look(), place.is_ours(), place.restore()) == (GONE, False, False)
     assert not layout.folder.exists()
 
 
-def test_a_folder_that_came_back_is_locked(layout: Layout, place: RunPlace) -> None:
+def test_a_folder_that_came_back_is_locked(layout: Layout, place: RunFolder) -> None:
     """It has the same content. A second process cannot have it, and it is told once."""
     shutil.copytree(layout.folder, layout.root / "aside")
     shutil.rmtree(layout.folder)
@@ -65,7 +64,7 @@ def test_a_folder_that_came_back_is_locked(layout: Layout, place: RunPlace) -> N
     assert place.look() == ""
     assert run_lock.holder(layout.lock) is not None
     place.restore()
-    assert run_lock.named(layout.lock)["run"] == RUN
+    assert runner.holder_named_in(layout.lock)["run"] == RUN
     ((text, _),) = place.news()
     assert "the run goes on in it" in text
     assert list(place.news()) == []
@@ -73,7 +72,7 @@ def test_a_folder_that_came_back_is_locked(layout: Layout, place: RunPlace) -> N
 
 @pytest.mark.parametrize("journal", [True, False])
 def test_a_new_workspace_of_the_same_name_is_another_one(
-    project: Project, layout: Layout, place: RunPlace, journal: bool
+    project: Project, layout: Layout, place: RunFolder, journal: bool
 ) -> None:
     """Unless it has the journal of this run."""
     layout.folder.rename(layout.root / "aside")
@@ -85,7 +84,7 @@ def test_a_new_workspace_of_the_same_name_is_another_one(
         assert place.look() == ""
 
 
-def test_a_folder_that_came_back_and_is_in_use_is_not_ours(layout: Layout, place: RunPlace) -> None:
+def test_a_folder_that_came_back_and_is_in_use_is_not_ours(layout: Layout, place: RunFolder) -> None:
     """Another command was faster: two must not write there."""
     shutil.copytree(layout.folder, layout.root / "aside")
     shutil.rmtree(layout.folder)
@@ -98,16 +97,16 @@ def test_a_folder_that_came_back_and_is_in_use_is_not_ours(layout: Layout, place
 @pytest.mark.parametrize(
     ("parts", "words"),
     [
-        ([run_place.LOG], "Restored the log, which was deleted, replaced or emptied after iteration 3."),
+        ([run_folder.LOG], "Restored the log, which was deleted, replaced or emptied after iteration 3."),
         (
-            [run_place.JOURNAL, run_place.LOG, run_place.LOG, run_place.LOCK],
+            [run_folder.JOURNAL, run_folder.LOG, run_folder.LOG, run_folder.LOCK],
             "Restored the journal, the log and the lock, which were deleted, replaced or emptied after iteration 3.",
         ),
     ],
 )
 @pytest.mark.parametrize("in_git", [True, False])
 def test_what_was_put_back_is_named(
-    layout: Layout, place: RunPlace, parts: list[str], words: str, in_git: bool
+    layout: Layout, place: RunFolder, parts: list[str], words: str, in_git: bool
 ) -> None:
     """In one sentence; where there is git, with a command against it."""
     if in_git:
@@ -145,13 +144,13 @@ def written(layout: Layout) -> dict[Path, bytes]:
 
 
 @pytest.fixture
-def full(layout: Layout, written: dict[Path, bytes]) -> Iterator[RunPlace]:
+def full(layout: Layout, written: dict[Path, bytes]) -> Iterator[RunFolder]:
     """The place of a run for which all of that was written."""
     with run_lock.hold(layout.lock, "w", RUN) as held:
-        yield RunPlace(layout, RUN, held, [layout.prompts])
+        yield RunFolder(layout, RUN, held, [layout.prompts])
 
 
-def test_what_the_user_wrote_is_put_back(layout: Layout, full: RunPlace, written: dict[Path, bytes]) -> None:
+def test_what_the_user_wrote_is_put_back(layout: Layout, full: RunFolder, written: dict[Path, bytes]) -> None:
     """Byte for byte, with its mode, and what the agent deleted with it; one sentence says so, once."""
     for path in layout.folder.iterdir():
         delete(path)
@@ -167,7 +166,7 @@ def test_what_the_user_wrote_is_put_back(layout: Layout, full: RunPlace, written
     assert (full.restore(deleted_by_us=True), list(full.news()), layout.instructions.exists()) == (True, [], True)
 
 
-def test_what_its_user_deleted_stays_deleted(layout: Layout, full: RunPlace, written: dict[Path, bytes]) -> None:
+def test_what_its_user_deleted_stays_deleted(layout: Layout, full: RunFolder, written: dict[Path, bytes]) -> None:
     """A note that was withdrawn between two iterations is not put back then, and not after the next one."""
     for path in written:
         path.unlink()
@@ -175,7 +174,7 @@ def test_what_its_user_deleted_stays_deleted(layout: Layout, full: RunPlace, wri
     assert not any(path.exists() for path in written)
 
 
-def test_the_agents_own_lists_are_its_own_to_delete(layout: Layout, full: RunPlace) -> None:
+def test_the_agents_own_lists_are_its_own_to_delete(layout: Layout, full: RunFolder) -> None:
     """They are not put back when nothing else is gone, and not later, either."""
     layout.todo.unlink()
     delete(layout.impl)
@@ -187,12 +186,12 @@ def test_the_agents_own_lists_are_its_own_to_delete(layout: Layout, full: RunPla
 def test_a_plan_that_is_worked_off_is_put_back(layout: Layout, written: dict[Path, bytes]) -> None:
     """It is the task."""
     with run_lock.hold(layout.lock, "w", RUN) as held:
-        place = RunPlace(layout, RUN, held, works_off_plan=True)
+        place = RunFolder(layout, RUN, held, works_off_plan=True)
         delete(layout.impl)
         assert (place.restore(deleted_by_us=True), (layout.impl / "README.md").read_bytes()) == (True, b"- [ ] task\n")
 
 
-def test_an_edit_is_left_as_it_is(layout: Layout, full: RunPlace) -> None:
+def test_an_edit_is_left_as_it_is(layout: Layout, full: RunFolder) -> None:
     """Whatever it is; and deleted later, the file comes back as it was edited."""
     layout.instructions.write_text("the new task")
     assert (full.restore(deleted_by_us=True), layout.instructions.read_text()) == (False, "the new task")
@@ -202,7 +201,7 @@ def test_an_edit_is_left_as_it_is(layout: Layout, full: RunPlace) -> None:
     assert text == "Restored INSTRUCTIONS.md, which was deleted during iteration 3."
 
 
-def test_a_delivered_note_is_not_delivered_again(layout: Layout, full: RunPlace) -> None:
+def test_a_delivered_note_is_not_delivered_again(layout: Layout, full: RunFolder) -> None:
     """It has moved on."""
     (layout.notes / "delivered").mkdir()
     (layout.notes / "1.md").rename(layout.notes / "delivered" / "1.md")
@@ -219,14 +218,14 @@ def test_only_regular_files_are_kept(layout: Layout, kind: str) -> None:
     elif kind == "link":
         layout.instructions.symlink_to(outside)
     else:
-        layout.instructions.write_bytes(b"x" * (kept_file.MOST + 1))
+        layout.instructions.write_bytes(b"x" * (user_files.MOST + 1))
     with run_lock.hold(layout.lock, "w", RUN) as held:
-        place = RunPlace(layout, RUN, held)
+        place = RunFolder(layout, RUN, held)
         layout.instructions.rmdir() if kind == "folder" else layout.instructions.unlink()
         assert (place.restore(deleted_by_us=True), layout.instructions.exists()) == (False, False)
 
 
-def test_nothing_is_written_through_links(layout: Layout, full: RunPlace) -> None:
+def test_nothing_is_written_through_links(layout: Layout, full: RunFolder) -> None:
     """A link in a file's place is left alone; in its folder's place it is named, with the copy of the text."""
     outside = layout.root / "outside"
     outside.mkdir()
@@ -252,17 +251,17 @@ def test_nothing_is_read_through_links(layout: Layout, name: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     with run_lock.hold(layout.lock, "w", RUN) as held:
-        place = RunPlace(layout, RUN, held, [layout.prompts])
+        place = RunFolder(layout, RUN, held, [layout.prompts])
         shutil.rmtree(layout.prompts)
         layout.prompts.symlink_to(private)
         place.remember()
-        raced = kept_file.KeptFile(mine, layout.root, mine.parent.relative_to(layout.root))
+        raced = user_files.KeptFile(mine, layout.root, mine.parent.relative_to(layout.root))
         raced.remember()
         layout.prompts.unlink()
         assert (place.restore(deleted_by_us=True), mine.read_text(), raced.size) == (True, "mine", 0)
 
 
-def test_a_file_that_was_emptied_first_is_put_back_with_its_text(layout: Layout, full: RunPlace) -> None:
+def test_a_file_that_was_emptied_first_is_put_back_with_its_text(layout: Layout, full: RunFolder) -> None:
     """As `: > INSTRUCTIONS.md; rm INSTRUCTIONS.md` does it. One that stays empty is left alone."""
     layout.instructions.write_text("\n")
     full.remember()
@@ -280,7 +279,7 @@ def test_what_is_kept_of_all_files_has_a_limit(layout: Layout, monkeypatch: pyte
     small.write_bytes(b"x")
     layout.instructions.write_bytes(b"x")
     with run_lock.hold(layout.lock, "w", RUN) as held:
-        place = RunPlace(layout, RUN, held, [layout.prompts])
+        place = RunFolder(layout, RUN, held, [layout.prompts])
         for path in (layout.instructions, large, small):
             path.unlink()
         assert place.restore(deleted_by_us=True)
@@ -293,7 +292,7 @@ def test_what_is_kept_of_all_files_has_a_limit(layout: Layout, monkeypatch: pyte
 
 @pytest.mark.parametrize("what", ["folder", "everything", "and wrote a report"])
 def test_a_workspace_that_a_program_of_the_run_deleted_is_made_again(
-    layout: Layout, full: RunPlace, written: dict[Path, bytes], what: str
+    layout: Layout, full: RunFolder, written: dict[Path, bytes], what: str
 ) -> None:
     """With all that the user wrote, and its lock."""
     delete(layout.folder if what == "folder" else layout.project / "claude-iterate")
@@ -309,13 +308,13 @@ def test_a_workspace_that_a_program_of_the_run_deleted_is_made_again(
     assert [text for text, _ in full.news(" during iteration 3")] == [
         "Restored the workspace, which was deleted during iteration 3."
     ]
-    full.note(run_place.JOURNAL)
+    full.note(run_folder.JOURNAL)
     assert list(full.news()) == []
 
 
 @pytest.mark.parametrize("how", ["moved", "moved and made", "linked", "project gone", "in the way"])
 def test_a_workspace_that_is_elsewhere_is_not_made_again(
-    layout: Layout, full: RunPlace, tmp_path_factory: pytest.TempPathFactory, how: str
+    layout: Layout, full: RunFolder, tmp_path_factory: pytest.TempPathFactory, how: str
 ) -> None:
     """Moved by its user, led elsewhere, or without a project around it: nothing is written."""
     outside = tmp_path_factory.mktemp("outside")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from claude_iterate.errors import SettingsProblem, UsageProblem, WorkspaceProblem
-from claude_iterate.workspace.running import run_lock
+from claude_iterate.workspace.run_folder import run_lock
 from claude_iterate.workspace.settings_files import settings_reader, settings_writer
 
 COMMENTED = """\

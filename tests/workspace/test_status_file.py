@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from claude_iterate.selftest.harness.scripted_project import PATIENCE
-from claude_iterate.workspace.running.status_file import StatusWatch, look
+from claude_iterate.workspace.run_folder.status_file import StatusWatch, look
 
 
 def test_a_rewrite_with_the_same_words_is_seen(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from claude_iterate.errors import SettingsProblem, TemplateProblem, UsageProblem, WorkspaceProblem
 from claude_iterate.workspace import metadata
-from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.settings_files import settings_reader
 from claude_iterate.workspace.templates import template_creation, template_files
 from claude_iterate.workspace.templates.template_creation import About

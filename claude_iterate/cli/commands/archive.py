@@ -18,7 +18,7 @@ from claude_iterate.core.formats import counted, moment, size
 from claude_iterate.text import local_times
 from claude_iterate.workspace.archives import archive_creation, archive_list, restoration
 from claude_iterate.workspace.files.folders import remove
-from claude_iterate.workspace.running import run_lock
+from claude_iterate.workspace.run_folder import run_lock
 
 
 def _archives(context: click.Context) -> Iterable[str]:

@@ -11,7 +11,7 @@ from claude_iterate.workspace.archives import archive_creation
 from claude_iterate.workspace.files.folders import remove
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.running import run_lock
+from claude_iterate.workspace.run_folder import run_lock
 
 
 @options.command("clean", name_required=True)

@@ -13,8 +13,8 @@ from claude_iterate.core.events.vocabulary import Meaning, Point
 from claude_iterate.core.formats import duration
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.operations import hook_trial
-from claude_iterate.workspace.running import hook_files
-from claude_iterate.workspace.running.hook_files import HookFile
+from claude_iterate.workspace.run_folder import hook_files
+from claude_iterate.workspace.run_folder.hook_files import HookFile
 
 _POINTS = [str(point) for point in hook_files.POINTS]
 _MEANS = {

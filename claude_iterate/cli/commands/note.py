@@ -9,7 +9,7 @@ import click
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.errors import UsageProblem
-from claude_iterate.workspace.running import notes, run_lock
+from claude_iterate.workspace.run_folder import notes, run_lock
 
 
 class _Words(click.Command):

@@ -16,7 +16,7 @@ from claude_iterate.operations.playback.paces import LONGEST
 from claude_iterate.operations.playback.replayed_run import ReplayedRun, replayed_run
 from claude_iterate.views import run_names, run_view
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.running import run_lock
+from claude_iterate.workspace.run_folder import run_lock
 
 _LEVELS = ("quiet", "progress", "verbose")
 

@@ -7,8 +7,8 @@ from typing import Any
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.errors import ExpectedError, UsageProblem
-from claude_iterate.workspace.lifecycle import summary
-from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace import metadata_updates
+from claude_iterate.workspace.project import Project
 
 
 @options.command("reset", workspace=False)
@@ -22,7 +22,7 @@ def command(invocation: Invocation, workspace: str | None, every: bool, as_json:
         )
     if workspace is None:
         return _reset_all(invocation.project, as_json)
-    changes = summary.reset(invocation.project.layout(workspace))
+    changes = metadata_updates.reset(invocation.project.layout(workspace))
     said = f"Reset {workspace}: {', '.join(changes)}."
     output.answer(as_json, {"name": workspace, "done": changes}, said, f"Next: claude-iterate run {workspace}")
     return 0
@@ -33,7 +33,7 @@ def _reset_all(project: Project, as_json: bool) -> int:
     rows: list[dict[str, Any]] = []
     for name in project.workspaces():
         try:
-            rows.append({"name": name, "done": summary.reset(project.layout(name)), "problem": None})
+            rows.append({"name": name, "done": metadata_updates.reset(project.layout(name)), "problem": None})
         except ExpectedError as problem:
             rows.append({"name": name, "done": [], "problem": problem.message})
             output.warn(f"{name} was not reset: {problem.message} {problem.hint}".rstrip())

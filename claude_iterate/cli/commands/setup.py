@@ -17,7 +17,7 @@ from claude_iterate.operations.compose import find_claude
 from claude_iterate.operations.detection.proposed_commands import propose
 from claude_iterate.operations.run_options import Options
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.project import Project
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from claude_iterate.views.setting_values import as_words, shortened
 from claude_iterate.views.story.proofs import EvidenceView, verdict
 from claude_iterate.views.story.total_lines import lost_journals, work_line
 from claude_iterate.views.workspace_view import WorkspaceView, workspace_view
-from claude_iterate.workspace.lifecycle.run_summary import ChangeView, Progress, Waiting
+from claude_iterate.workspace.run_summary import ChangeView, Progress, Waiting
 
 _TOOL = 80
 """Characters of what Claude is doing."""

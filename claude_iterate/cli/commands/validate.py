@@ -13,8 +13,8 @@ from claude_iterate.core.reports import validation
 from claude_iterate.operations.launch import launch
 from claude_iterate.operations.run_options import Options
 from claude_iterate.system.near_paths import near
-from claude_iterate.workspace.files import atomic, foreign
-from claude_iterate.workspace.files.foreign import Snapshot
+from claude_iterate.workspace.files import atomic, untrusted_files
+from claude_iterate.workspace.files.untrusted_files import Snapshot
 
 _MEANING = {
     validation.READY: "Claude can work from these instructions.",
@@ -35,7 +35,7 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
     """
     layout = invocation.project.layout(name)
     path = layout.folder / "validation-report.md"
-    before = foreign.snapshot(path)
+    before = untrusted_files.snapshot(path)
     asked = Options(
         flags=options.layer_from_options({"output": options.output_level(verbose, quiet)}),
         dry_run=dry_run,
@@ -75,7 +75,7 @@ def _judged(
         return None, validation.Validation(validation.INVALID, graded.trouble)
     if any(Path(changed).name == "INSTRUCTIONS.md" for changed in graded.changed):
         return None, validation.Validation(validation.INVALID, "the instructions changed while they were graded")
-    after = foreign.snapshot(path)
+    after = untrusted_files.snapshot(path)
     if graded.structured is not None:
         found = validation.judged(graded.structured)
         report = validation.rendered(found, name)

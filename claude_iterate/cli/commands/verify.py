@@ -18,7 +18,7 @@ from claude_iterate.operations.prompt_texts import read_instructions
 from claude_iterate.operations.run_options import Options
 from claude_iterate.views import documents, evidence_view
 from claude_iterate.views.story.proofs import EvidenceView
-from claude_iterate.workspace.files import foreign
+from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.layout import Layout
 
 _SETTINGS = ("verification.depth", "worktree")
@@ -98,5 +98,5 @@ def _report(proof: EvidenceView) -> str | None:
     review = proof.review
     if review is None or review.verdict not in {"verified", "incomplete"}:
         return None
-    found = foreign.read(Path(review.report))
+    found = untrusted_files.read(Path(review.report))
     return found.decode("utf-8", "replace") if found is not None else None

@@ -16,7 +16,7 @@ from claude_iterate.core.state.run_state import RunState
 from claude_iterate.errors import ExpectedError
 from claude_iterate.system import terminals
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.running import notes
+from claude_iterate.workspace.run_folder import notes
 
 _CHOICES = "Enter go · n skip it · m TEXT leave a note · s stop"
 _VERBS = {"": "go", "g": "go", "go": "go", "n": "skip", "skip": "skip", "s": "stop", "stop": "stop"}

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterator
 
 import click
-
 from msgspec.structs import replace
 
 from claude_iterate.cli import output

@@ -11,7 +11,7 @@ from claude_iterate.core.rules.verdicts import Finish
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.supervision import Supervisor
-from claude_iterate.workspace.running import hook_files
+from claude_iterate.workspace.run_folder import hook_files
 
 if TYPE_CHECKING:
     from claude_iterate.engine.hooks.hook_runs import Hooks

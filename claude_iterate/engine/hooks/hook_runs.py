@@ -16,8 +16,8 @@ from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.shell_command import Ended, Program, ShellCommand
 from claude_iterate.engine.supervision import Supervisor
-from claude_iterate.workspace.running import hook_files
-from claude_iterate.workspace.running.hook_files import HookFile
+from claude_iterate.workspace.run_folder import hook_files
+from claude_iterate.workspace.run_folder.hook_files import HookFile
 
 _GONE = "it is gone"
 _CHANGED = "it was changed during the run"

@@ -25,7 +25,7 @@ from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.supervision import Supervisor
 from claude_iterate.progress.project_state import ProjectState
-from claude_iterate.workspace.files import atomic, foreign
+from claude_iterate.workspace.files import atomic, untrusted_files
 
 UNHELD = "unheld"
 """No verdict, and not the claim's fault: a limit, an overload, a missing login. The claim is looked at again later."""
@@ -72,8 +72,8 @@ class HeldReview(msgspec.Struct):
         if changed := self._look().changes_since(project):
             moved = "the review changed the project that it was to look at, or something else did meanwhile"
             return Review(INVALID, f"{moved}: {listed(changed)}")
-        if result.structured is None and len(result.text) > foreign.MOST:
-            return Review(INVALID, f"the answer is larger than {foreign.MOST >> 20} MiB")
+        if result.structured is None and len(result.text) > untrusted_files.MOST:
+            return Review(INVALID, f"the answer is larger than {untrusted_files.MOST >> 20} MiB")
         asked_for = requirements.requirements_in(asked.texts.instructions if asked.texts is not None else "")
         written = report.read(identity, result.text, asked_for)
         if result.structured is None:
@@ -120,9 +120,9 @@ class _Report:
         self._before = self._now()
         self.is_unreadable = False
 
-    def _now(self) -> foreign.Found | None:
+    def _now(self) -> untrusted_files.Found | None:
         try:
-            return foreign.look(self._path)
+            return untrusted_files.look(self._path)
         except OSError:
             return None
 
@@ -133,7 +133,7 @@ class _Report:
             return None
         if not now.whole:
             self.is_unreadable = True
-            return Review(INVALID, f"the report is larger than {foreign.MOST >> 20} MiB; it is kept as it is")
+            return Review(INVALID, f"the report is larger than {untrusted_files.MOST >> 20} MiB; it is kept as it is")
         return prose_review.read(now.data.decode("utf-8", "replace"), identity, answer, asked)
 
     def keep(self, text: str) -> Review | None:

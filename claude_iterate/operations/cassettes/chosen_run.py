@@ -19,7 +19,7 @@ from claude_iterate.views.full_texts import FullTexts, prompt_of
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.project import Project
 
 
 def chosen(project: Project, layout: Layout, wanted: str, mode: str) -> Cassette:

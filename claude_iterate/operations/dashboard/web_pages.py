@@ -28,8 +28,8 @@ from claude_iterate.views.web.drawn_page import STATIC, page
 from claude_iterate.views.web.watched_project import WatchedProject
 from claude_iterate.views.web.watched_run import WatchedRun
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle.project import Project
-from claude_iterate.workspace.running import notes
+from claude_iterate.workspace.project import Project
+from claude_iterate.workspace.run_folder import notes
 
 _FIRST = 0.6
 """Seconds that a page waits for its first picture; a long journal takes more, and the page says how far it is."""

@@ -16,7 +16,7 @@ from claude_iterate.operations.dashboard.browser_start import BrowserStart
 from claude_iterate.operations.dashboard.guarded_application import GuardedApplication
 from claude_iterate.operations.dashboard.listening import address, is_loopback, listening, own_names
 from claude_iterate.operations.dashboard.web_pages import WebPages
-from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.project import Project
 
 _PATIENCE = 3
 """Seconds for answers that are under way when the dashboard ends."""

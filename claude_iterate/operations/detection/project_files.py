@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from claude_iterate.workspace.files import foreign
+from claude_iterate.workspace.files import untrusted_files
 
 _LARGEST = 1_000_000
 MANAGERS = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lockb": "bun", "bun.lock": "bun"}
@@ -19,7 +19,7 @@ TARGET = re.compile(r"^([a-z][\w-]*+)(?:[ \t][^:\n]*+)?:(?!=)", re.MULTILINE)
 def text_of(path: Path) -> str:
     """The beginning of a regular file; empty for anything else."""
     try:
-        return foreign.look(path, _LARGEST).data.decode("utf-8", "replace")
+        return untrusted_files.look(path, _LARGEST).data.decode("utf-8", "replace")
     except OSError:
         return ""
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from claude_iterate.core.records import Record
 from claude_iterate.errors import ExpectedError
 from claude_iterate.operations.detection.project_commands import WORDS, detect
-from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.settings_files import settings_writer
 
 

@@ -16,7 +16,7 @@ from claude_iterate.core.settings.layers import unknown_variables
 from claude_iterate.errors import ExpectedError
 from claude_iterate.operations.doctor.workspace_checks import Finding, workspace_findings
 from claude_iterate.prompts import shipped_folder
-from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.settings_files import settings_reader
 
 _CREDENTIALS = ("ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_AUTH_TOKEN")

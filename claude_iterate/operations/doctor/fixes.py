@@ -9,13 +9,12 @@ from pathlib import Path
 from claude_iterate.agent.processes import leftover_processes
 from claude_iterate.errors import ExpectedError, NewerFormat
 from claude_iterate.operations.doctor.workspace_checks import Finding, behind, can_be_repaired, stale_outside, suspects
-from claude_iterate.workspace import leftover_files, metadata
+from claude_iterate.workspace import creation, leftover_files, metadata, metadata_updates
 from claude_iterate.workspace.files import folders
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle import creation, summary
-from claude_iterate.workspace.lifecycle.project import Project
-from claude_iterate.workspace.running import liveness, run_lock
+from claude_iterate.workspace.project import Project
+from claude_iterate.workspace.run_folder import run_lock, runner
 
 
 def fix(project: Project) -> list[Finding]:
@@ -47,7 +46,7 @@ def _fix_workspace(layout: Layout) -> list[Finding]:
     try:
         with run_lock.hold(layout.lock, layout.name, "doctor"):
             done = [_repair(check, layout)] if broken else []
-            if late := summary.catch_up(layout):
+            if late := metadata_updates.catch_up(layout):
                 done.append(Finding(check, "ok", f"wrote into .metadata.json how run {late} ended"))
             done += [
                 Finding(check, "ok", f"ended {process}, of run {run}")
@@ -61,7 +60,7 @@ def _fix_workspace(layout: Layout) -> list[Finding]:
 
 def _left(layout: Layout, run: str) -> list[int]:
     """Processes of a run whose runner is certainly dead: a workspace may be a copy of one that is running."""
-    return leftover_processes.leftovers(run) if liveness.of_runner(layout, run) == liveness.DEAD else []
+    return leftover_processes.leftovers(run) if runner.fate_of(layout, run) == runner.DEAD else []
 
 
 def _incomplete(layout: Layout) -> list[Path]:
@@ -78,7 +77,7 @@ def _repair(check: str, layout: Layout) -> Finding:
         return Finding(check, "ok", f"made a new .metadata.json, with mode loop and all counters at 0{kept}")
     run, state = found
     creation.repair(layout, state.started.mode if state.started else None, {})
-    summary.record_run(layout, state, run, running=state.finished is None)
+    metadata_updates.record_run(layout, state, run, running=state.finished is None)
     kept = "; the torn file, with the workspace's own settings, is .metadata.json.bak" if torn else ""
     return Finding(check, "ok", f"rebuilt .metadata.json from the journal of run {run}{kept}")
 

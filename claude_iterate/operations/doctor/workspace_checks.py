@@ -14,13 +14,12 @@ from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.rules.next_steps import renamed
 from claude_iterate.errors import ExpectedError, NewerFormat, WorkspaceProblem
 from claude_iterate.operations.permissions import unrestricted
-from claude_iterate.workspace import leftover_files, metadata, task_file
+from claude_iterate.workspace import leftover_files, metadata, metadata_updates, task_file
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import PROJECT_FILES, Layout
-from claude_iterate.workspace.lifecycle import summary
-from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.metadata import Metadata
-from claude_iterate.workspace.running import hook_files, liveness, run_lock, runner_identity
+from claude_iterate.workspace.project import Project
+from claude_iterate.workspace.run_folder import hook_files, run_lock, runner
 from claude_iterate.workspace.settings_files import settings_reader
 
 FIX = "Fix it: claude-iterate doctor --fix"
@@ -81,10 +80,10 @@ def _last_run(layout: Layout, check: str, about: Metadata) -> Iterator[Finding]:
         started = reader.beginning(layout.journal(run))
         if _is_over(layout, run) or (started is not None and started.dry_run):
             continue
-        if runner_identity.recorded(layout.folder) is not None:
+        if runner.living_runner(layout.folder) is not None:
             continue  # it runs here, and its lock cannot be seen
-        if liveness.of_runner(layout, run) == liveness.LIVES:
-            pid = liveness.pid_of(layout, run)
+        if runner.fate_of(layout, run) == runner.LIVES:
+            pid = runner.pid_of(layout, run)
             fix = f"Wait for that one, or start over here: claude-iterate reset {layout.name}"
             yield Finding(check, "warning", f"it is a copy of a workspace that is running now (pid {pid})", fix)
         else:
@@ -102,12 +101,12 @@ def _last_run(layout: Layout, check: str, about: Metadata) -> Iterator[Finding]:
 
 def _left_behind(layout: Layout, check: str, runs: list[str]) -> Iterator[Finding]:
     for run in runs:
-        fate = liveness.of_runner(layout, run)
-        alive = leftovers(run) if fate != liveness.LIVES else []
+        fate = runner.fate_of(layout, run)
+        alive = leftovers(run) if fate != runner.LIVES else []
         if alive:
             by_hand = f"kill {' '.join(map(str, alive))}"
             elsewhere = f"If it does not run on another machine: {by_hand}"
-            fix = f"{FIX} (or: {by_hand})" if fate == liveness.DEAD else elsewhere
+            fix = f"{FIX} (or: {by_hand})" if fate == runner.DEAD else elsewhere
             yield Finding(check, "problem", f"processes of run {run} are still alive", fix)
     for path in leftover_files.half_made_runs(layout):
         yield Finding(check, "warning", f"run {path.name} was killed before it began", FIX)
@@ -133,9 +132,9 @@ def behind(layout: Layout) -> bool:
         about = metadata.read(layout.metadata)
     except ExpectedError:
         return False
-    if summary.with_newer_runs(layout, about) and about.last_run.get("state") != "running":
+    if metadata_updates.with_newer_runs(layout, about) and about.last_run.get("state") != "running":
         return True
-    state = summary.as_journal_has_it(layout, about)
+    state = metadata_updates.as_journal_has_it(layout, about)
     return state is not None and state.finished is not None
 
 
@@ -166,7 +165,7 @@ def stale_outside(project: Project) -> list[Path]:
 def _named(layout: Layout, last_run: dict[str, object]) -> set[str]:
     """Runs that seem to be on: a run that ends normally says so, in its summary and in the lock file."""
     said = {str(last_run.get("id", ""))} if last_run.get("state") == "running" else set()
-    in_lock = run_lock.named(layout.lock).get("run")
+    in_lock = runner.holder_named_in(layout.lock).get("run")
     return (said | ({in_lock} if in_lock in layout.run_ids() else set())) - {""}
 
 

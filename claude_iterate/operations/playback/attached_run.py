@@ -19,8 +19,8 @@ from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.journal.follower import JournalFollower
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.running import control, run_lock, runner_identity
-from claude_iterate.workspace.running.runner_identity import LIVES
+from claude_iterate.workspace.run_folder import control, run_lock, runner
+from claude_iterate.workspace.run_folder.runner import LIVES
 
 WHOLE = 1024 * 1024
 """Bytes at the end of a long journal that are shown whole; of the rest, what the run itself did."""
@@ -171,5 +171,5 @@ class AttachedRun:
         if holder is None and self.state.started is not None:
             # Its folder, lock or journal may have been deleted: it puts them back when Claude has ended.
             started = self.state.started
-            return self.finished is None and runner_identity.fate(started.pid, started.host, started.birth) == LIVES
+            return self.finished is None and runner.fate(started.pid, started.host, started.birth) == LIVES
         return holder is not None and holder.get("run", self._run) == self._run

@@ -21,8 +21,8 @@ from claude_iterate.operations.run_processes.started_run import StartedRun
 from claude_iterate.system import signals
 from claude_iterate.workspace.journal.follower import JournalFollower
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle.project import Project
-from claude_iterate.workspace.running import control
+from claude_iterate.workspace.project import Project
+from claude_iterate.workspace.run_folder import control
 
 _LOOK = 0.1
 _PROBE = 30.0

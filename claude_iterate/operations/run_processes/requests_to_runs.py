@@ -13,7 +13,7 @@ from claude_iterate.core.state.requests import UNCHANGED
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.running import control, run_lock
+from claude_iterate.workspace.run_folder import control, run_lock
 
 VERBS = control.VERBS
 """What a run can be asked for."""

@@ -18,7 +18,7 @@ from claude_iterate.core.formats import plain
 from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.layers import Layer, layer_from_document
 from claude_iterate.operations.run_options import Options
-from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.project import Project
 
 
 class RunOrder(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -18,8 +18,8 @@ from claude_iterate.system.programs import found_outside
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout, named_folders
-from claude_iterate.workspace.lifecycle.project import Project
-from claude_iterate.workspace.running import run_lock
+from claude_iterate.workspace.project import Project
+from claude_iterate.workspace.run_folder import run_lock
 
 _USERS = frozenset({"run", "verify"})
 _MOST = 500

@@ -25,7 +25,7 @@ from claude_iterate.operations.run_processes.requests_to_runs import ask
 from claude_iterate.views.screen import glance
 from claude_iterate.views.screen.watched_workspace import Seen, WatchedWorkspace
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.running import notes
+from claude_iterate.workspace.run_folder import notes
 
 _PAUSE = 0.5
 _COLUMNS = ("WORKSPACE", "STATE", "NOW", "ITEMS", "ITERATION", "TIME", "COST")

@@ -10,7 +10,7 @@ from typing import Any
 from claude_iterate.selftest.harness.fault import Check, FaultProject
 from claude_iterate.selftest.harness.scripted_project import Done, TooSlow
 from claude_iterate.system import processes
-from claude_iterate.workspace.running import run_lock
+from claude_iterate.workspace.run_folder import run_lock
 
 LONGEST_ARGUMENT = 128 * 1024
 _LEFT_OUT = re.compile(r"\((\d+) more such lines; the journal leaves them out\)")

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from claude_iterate.workspace.files.lasting_file import LastingFile
+from claude_iterate.workspace.files.restorable_file import RestorableFile
 
 SIZE = 10 * 1024
 
@@ -25,9 +25,9 @@ class LogFile:
         self._on_failure = on_failure
         self._buffer = bytearray()
         self.size = 0
-        self._file: LastingFile | None = None
+        self._file: RestorableFile | None = None
         try:
-            self._file = LastingFile(path, 0o666, new=True)
+            self._file = RestorableFile(path, 0o666, new=True)
         except FileExistsError:
             raise
         except OSError as error:

@@ -22,10 +22,10 @@ from claude_iterate.views.story.iteration_rows import Row
 from claude_iterate.views.story.proofs import EvidenceView
 from claude_iterate.views.story.run_totals import RunHistory, Total, total
 from claude_iterate.views.story.story import PastWait
-from claude_iterate.workspace.files import foreign
+from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.running import run_lock
+from claude_iterate.workspace.run_folder import run_lock
 
 
 class WaitView(msgspec.Struct, frozen=True, rename="camel"):
@@ -212,9 +212,9 @@ def _wait(wait: PastWait, at: float) -> WaitView:
 def _instructions(path: Path, given: str) -> tuple[str, str]:
     """The text, or why there is none. `given` is the checksum of what the last iteration was given: another text, but
     for ticked boxes, was not asked of this run."""
-    data = foreign.read(path)
+    data = untrusted_files.read(path)
     if data is None:
-        return "", f"{path} is missing, unreadable, or larger than {foreign.MOST // 1024} KB."
+        return "", f"{path} is missing, unreadable, or larger than {untrusted_files.MOST // 1024} KB."
     text = data.decode("utf-8", "replace")
     if given and given not in {digest(each.encode("utf-8", "replace")) for each in (text, opened(text))}:
         return "", f"{path} has another text now than this run was given, which is in its log."

@@ -13,7 +13,7 @@ from claude_iterate.views.story.story import Story
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.journal.follower import size_of
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.running import notes, run_lock
+from claude_iterate.workspace.run_folder import notes, run_lock
 
 
 class Seen(msgspec.Struct, frozen=True):

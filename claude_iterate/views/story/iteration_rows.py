@@ -18,7 +18,7 @@ from claude_iterate.core.state.call_state import Spending
 from claude_iterate.core.state.items_done import counted_items
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.text.run_lines import denied_call
-from claude_iterate.workspace.lifecycle.run_summary import Progress, TokenCounts, counts
+from claude_iterate.workspace.run_summary import Progress, TokenCounts, counts
 
 _MESSAGE = 500
 """Characters that are kept of how an iteration ended: there may be thousands of rows."""

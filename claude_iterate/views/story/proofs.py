@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from claude_iterate.core import events
 from claude_iterate.core.rules.proving import changed_proof, proof_of
 from claude_iterate.core.tones import Tone
-from claude_iterate.workspace.lifecycle.run_summary import ChangeView, changes
+from claude_iterate.workspace.run_summary import ChangeView, changes
 
 _KEPT = 100
 """Verifications of a run that are kept."""

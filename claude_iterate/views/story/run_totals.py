@@ -12,7 +12,7 @@ from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.state.call_state import Spending
 from claude_iterate.views.story.iteration_rows import FileCounts, Row, TestsView
 from claude_iterate.views.story.story import Story
-from claude_iterate.workspace.lifecycle.run_summary import PlanCounts, TokenCounts, plan_counts
+from claude_iterate.workspace.run_summary import PlanCounts, TokenCounts, plan_counts
 
 
 class RunHistory(msgspec.Struct, frozen=True, rename="camel"):

@@ -20,8 +20,8 @@ from claude_iterate.views.screen import glance
 from claude_iterate.views.screen.watched_workspace import Seen, WatchedWorkspace
 from claude_iterate.views.web.drawn_page import Drawn, panel
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle.project import Project
-from claude_iterate.workspace.running import run_lock
+from claude_iterate.workspace.project import Project
+from claude_iterate.workspace.run_folder import run_lock
 
 _STEPS = 4
 _MOST = 300

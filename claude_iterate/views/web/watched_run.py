@@ -18,8 +18,8 @@ from claude_iterate.views.web.drawn_page import Drawn
 from claude_iterate.views.web.run_panels import RunPanels
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle.project import Project
-from claude_iterate.workspace.running import notes
+from claude_iterate.workspace.project import Project
+from claude_iterate.workspace.run_folder import notes
 
 _STEPS = 4
 """Pieces of a long journal that are read before the page says how far it is."""

@@ -18,6 +18,7 @@ import msgspec
 
 from claude_iterate.core import names
 from claude_iterate.errors import ArchiveProblem, UsageProblem
+from claude_iterate.workspace import creation
 from claude_iterate.workspace.archives import archive_entries, archive_readers
 from claude_iterate.workspace.archives.archive_entries import MANIFEST, NOT_OF_THE_WORK, Entry, judged
 from claude_iterate.workspace.archives.archive_list import Archive
@@ -25,7 +26,6 @@ from claude_iterate.workspace.archives.archive_readers import FolderReader, Sour
 from claude_iterate.workspace.files import atomic
 from claude_iterate.workspace.files.folders import new_folder, reason
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle import creation
 
 
 class Contents(msgspec.Struct, frozen=True):

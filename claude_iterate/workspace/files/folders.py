@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from claude_iterate.errors import ExpectedError, WorkspaceProblem, advice
-from claude_iterate.workspace.files.foreign import NOT_A_FOLDER, is_folder
+from claude_iterate.workspace.files.untrusted_files import NOT_A_FOLDER, is_folder
 
 
 @contextlib.contextmanager

@@ -6,18 +6,20 @@ Written with msgspec, because every line of Claude comes through here.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 import msgspec
 
 from claude_iterate.core import events
 from claude_iterate.core.abridgement import FLOODS, Floods, abridged
+from claude_iterate.system import temporary_files
 from claude_iterate.workspace.files import atomic
-from claude_iterate.workspace.files.lasting_file import LastingFile
+from claude_iterate.workspace.files.restorable_file import RestorableFile
 from claude_iterate.workspace.journal.reader import WORDS, is_word
-from claude_iterate.workspace.journal.reserve import SIZE, Reserve
 
 _MILESTONES = frozenset(
     {
@@ -39,6 +41,9 @@ _MILESTONES = frozenset(
 )
 _KEPT_IN_MEMORY = 16 * 1024 * 1024
 _LINE_FEED = 10
+SIZE = 32 * 1024
+"""Enough for dozens of entries; the end of an iteration and of the run takes three."""
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 class JournalWriter:
@@ -62,7 +67,7 @@ class JournalWriter:
     ) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path = path
-        self._file = LastingFile(path, 0o644)
+        self._file = RestorableFile(path, 0o644)
         self._is_ours = is_ours
         self._on_put_back = on_put_back
         self._look_due = False
@@ -207,3 +212,39 @@ class JournalWriter:
         ]
         self._left_out += len(lines) - len(kept)
         self._buffer = bytearray(b"".join(kept))
+
+
+class Reserve:
+    """Disk space that is freed when the disk is full, so that the end of a run can be recorded: a file without a name
+    in the folder, which the system removes when the process ends, even by `kill -9`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._file: IO[bytes] | None = None
+
+    @property
+    def held(self) -> bool:
+        """True while the space is reserved."""
+        return self._file is not None
+
+    def take(self) -> str:
+        """Reserve the space; returns the reason if the disk is full. Other errors are ignored."""
+        if self._file is not None:
+            return ""
+        try:
+            self._file = file = temporary_files.unnamed(self._folder)
+            # Random bytes, because some file systems compress everything else.
+            if file.write(os.urandom(SIZE)) < SIZE:
+                file.write(b"\0")  # a short write does not give the reason; the next one does
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError as error:
+            self.give_back()
+            return (error.strerror or str(error)) if error.errno in _FULL else ""
+        return ""
+
+    def give_back(self) -> None:
+        """Free the space for the journal."""
+        file, self._file = self._file, None
+        if file is not None:
+            with contextlib.suppress(OSError):
+                file.close()

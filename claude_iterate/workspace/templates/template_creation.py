@@ -13,10 +13,9 @@ import msgspec
 from claude_iterate.core.secrets.patterns import is_secret_name
 from claude_iterate.core.secrets.redact import Redactor
 from claude_iterate.errors import TemplateProblem
-from claude_iterate.workspace import metadata
+from claude_iterate.workspace import creation, metadata
 from claude_iterate.workspace.files import atomic, folders
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle import creation
 from claude_iterate.workspace.settings_files import settings_reader
 from claude_iterate.workspace.templates import template_files
 

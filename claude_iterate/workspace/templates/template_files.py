@@ -19,8 +19,8 @@ from claude_iterate.core.settings.modes import MODES
 from claude_iterate.errors import TemplateProblem
 from claude_iterate.workspace.files.folders import explained
 from claude_iterate.workspace.layout import Layout, named_folders
-from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.metadata import Metadata, config_table
+from claude_iterate.workspace.project import Project
 
 ABOUT = ".template.json"
 INSTRUCTIONS = "INSTRUCTIONS.md"

@@ -18,21 +18,21 @@ import msgspec
 from claude_iterate.core.reports import authorship, status
 from claude_iterate.core.reports.status import LARGEST, Reading
 from claude_iterate.system.processes import LINUX
-from claude_iterate.workspace.files import foreign
+from claude_iterate.workspace.files import untrusted_files
 
 
 class Seen(msgspec.Struct, frozen=True):
     """One look at the file."""
 
     reading: Reading | None
-    fingerprint: foreign.Fingerprint | None
+    fingerprint: untrusted_files.Fingerprint | None
 
 
 def look(path: Path) -> Seen:
     """Read the file now. No file: no reading. Anything but a readable regular file: a reading with a problem."""
     try:
         # One byte more than a report may have: enough for the reader to see that it is too large.
-        found = foreign.look(path, LARGEST + 1, links=False)
+        found = untrusted_files.look(path, LARGEST + 1, links=False)
     except FileNotFoundError:
         return Seen(None, None)
     except OSError as error:

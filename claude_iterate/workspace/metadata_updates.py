@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from claude_iterate.core import formats, task_identity
+from claude_iterate.core.events import Tokens
 from claude_iterate.core.rules.next_steps import KILLED, go_on
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.core.state.run_state import RunState
@@ -19,10 +20,9 @@ from claude_iterate.workspace import metadata, task_file
 from claude_iterate.workspace.files.folders import writing
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle import dry_run_files, earlier_completion
-from claude_iterate.workspace.lifecycle.run_summary import RunSummary, summarise
 from claude_iterate.workspace.metadata import Metadata
-from claude_iterate.workspace.running import run_lock
+from claude_iterate.workspace.run_folder import run_lock
+from claude_iterate.workspace.run_summary import RunSummary, summarise
 
 _STATUS = {
     "completed": "completed",
@@ -126,7 +126,7 @@ def with_newer_runs(layout: Layout, about: Metadata) -> bool:
         if started.purpose == "run":
             state = fold(reader.milestones(layout.journal(run)))
             idle.insert(0, (run, state))
-            if earlier_completion.did_work(state) or len(idle) == _MOST_IDLE:
+            if _did_work(state) or len(idle) == _MOST_IDLE:
                 break
         elif not idle:
             proven = proven or run
@@ -151,7 +151,7 @@ def _verified(document: dict[str, Any], short: RunSummary, state: RunState) -> N
     document["status"] = "completed" if short.proven else "in_progress"
     run, before = document.get("run"), document.get(metadata.COMPLETED_TASK)
     if isinstance(run, dict):
-        run.pop(earlier_completion.KEY, None)
+        run.pop(COMPLETION, None)
         if isinstance(before, str) and state.claim.task and not task_identity.is_same(before, state.claim.task):
             run[metadata.REPORT_IS_OLD] = True
             for name in ("progress", "plan"):
@@ -191,11 +191,11 @@ def _update(about: Metadata, short: RunSummary, state: RunState) -> None:
 
 def _tell(about: Metadata, short: RunSummary, state: RunState) -> None:
     document = about.document
-    running, before = short.state == "running", earlier_completion.of(about)
+    running, before = short.state == "running", _earlier_completion(about)
     document["run"] = _kept(short)
     document["status"] = "in_progress" if running else _status(short)
-    if before and short.reason != "completed" and not earlier_completion.did_work(state):
-        document["run"][earlier_completion.KEY] = before
+    if before and short.reason != "completed" and not _did_work(state):
+        document["run"][COMPLETION] = before
         document["status"] = "in_progress" if running else "completed"
     document["lastRun"] = short.updated or formats.moment(time.time())
     document["executionIterations"] = short.total_iterations
@@ -206,7 +206,7 @@ def _note_task(document: dict[str, Any], state: RunState, layout: Layout | None 
     """Which task is completed, if one is. A run that stagnated made no claim: there it is the task as it is now."""
     document.pop(metadata.COMPLETED_TASK, None)
     if document["status"] == "completed":
-        kept = document.get("run", {}).get(earlier_completion.KEY, {})
+        kept = document.get("run", {}).get(COMPLETION, {})
         task = (
             state.claim.task
             or kept.get("task")
@@ -274,9 +274,36 @@ def reset(layout: Layout) -> list[str]:
             document[metadata.RESET_AFTER] = last
         done = ["counters set to 0"]
         with writing(layout.name, layout.folder):
-            dry_run_files.put_back(layout)
             metadata.write(layout.metadata, about)
             if layout.status.exists() or layout.status.is_symlink():
                 layout.status.replace(layout.folder / ".status.json.bak")
                 done.append("the old .status.json is now .status.json.bak")
     return done
+
+
+COMPLETION = "completion"
+"""In the summary of a run that did no work: how an earlier run completed the task."""
+_OF_COMPLETION = ("id", "finished", "knownBy", "progress", "plan")
+
+
+def _earlier_completion(about: Metadata) -> dict[str, Any]:
+    """How the task was completed, as the metadata has it before another run is noted; empty when it was not."""
+    known = about.last_run.get(COMPLETION)
+    if isinstance(known, dict):
+        return known
+    if about.status != "completed" or about.last_run.get("state") == "running":
+        return {}
+    proof = about.document.get("verification")
+    later = isinstance(proof, dict) and str(proof.get(metadata.VERIFIED_BY, "")) > str(about.last_run.get("id", ""))
+    found = {name: about.last_run[name] for name in _OF_COMPLETION if name in about.last_run}
+    task = about.document.get(metadata.COMPLETED_TASK)
+    if later and isinstance(proof, dict):
+        found |= {"knownBy": proof.get("knownBy"), "finished": proof.get("lastVerificationTime")}
+    return found | ({"task": task} if task else {})
+
+
+def _did_work(state: RunState) -> bool:
+    """An iteration was done or is under way, a claim was judged, or a call cost something."""
+    resumed = state.started is not None and state.started.resumed is not None
+    spent = state.cost_usd > 0 or state.cost_is_lower_bound or state.tokens != Tokens()
+    return bool(state.iterations or state.call is not None or state.proof is not None or resumed or spent)

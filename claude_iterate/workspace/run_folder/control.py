@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.workspace.files import atomic, folders, foreign
+from claude_iterate.workspace.files import atomic, folders, untrusted_files
 from claude_iterate.workspace.layout import Layout
 
 VERBS = ("pause", "resume", "stop", "skip", "reboot", "retry")
@@ -48,7 +48,7 @@ def post(layout: Layout, run: str, verb: str, now: bool = False, **more: str | f
     """Write a request; returns its name. `more`: what a `hold` says."""
     identity = f"{time.time_ns():020d}-{verb}-{os.urandom(3).hex()}.json"
     with folders.explained(WorkspaceProblem, "The request cannot be written", layout.control):
-        foreign.make_folder(layout.control)
+        untrusted_files.make_folder(layout.control)
         atomic.write_json(layout.control / identity, {"run": run, "verb": verb, "now": now, "pid": os.getpid(), **more})
     return identity
 
@@ -61,7 +61,7 @@ def answered(layout: Layout, identity: str) -> bool:
 def answer(layout: Layout, identity: str) -> str:
     """The runner's answer to a request that it has taken; empty when it could not write one. It is removed."""
     path = layout.control / _answer_name(identity)
-    said = foreign.read(path, _LARGEST) or b""
+    said = untrusted_files.read(path, _LARGEST) or b""
     with contextlib.suppress(OSError):
         path.unlink()
     return said.decode("utf-8", "replace")
@@ -84,7 +84,7 @@ class RequestFolder:
         self._run = run
         self._ignored: set[str] = set()
         self._warned = False
-        for name in self._names() if foreign.is_folder(self._folder) else ():
+        for name in self._names() if untrusted_files.is_folder(self._folder) else ():
             # Answers of earlier runs that no command fetched.
             if _ANSWER.fullmatch(name):
                 with contextlib.suppress(OSError):
@@ -94,7 +94,7 @@ class RequestFolder:
         """What came since the last call: requests, oldest first, each answered with `reply` just before it is yielded,
         then warnings. Cheap when there is nothing, so that it can be called often."""
         warnings: list[str] = []
-        is_folder = foreign.is_folder(self._folder)
+        is_folder = untrusted_files.is_folder(self._folder)
         for name in self._names() if is_folder else ():
             # A name that begins with a dot is an unfinished request, or an answer.
             if name in self._ignored or name.startswith("."):
@@ -110,7 +110,7 @@ class RequestFolder:
                 warnings.append(f"Ignored {ascii(name)[1:-1][:100]} in control/: {found}.")
         if is_folder is False and not self._warned:
             self._warned = True
-            warnings.append(f"Requests cannot reach this run: control/ is {foreign.NOT_A_FOLDER}.")
+            warnings.append(f"Requests cannot reach this run: control/ is {untrusted_files.NOT_A_FOLDER}.")
         yield from warnings[:_MOST_WARNINGS]
         if len(warnings) > _MOST_WARNINGS:
             yield f"Ignored {len(warnings) - _MOST_WARNINGS} more files in control/."
@@ -146,7 +146,7 @@ class RequestFolder:
         with contextlib.suppress(OSError, ValueError, RecursionError):
             if not path.is_file() or path.is_symlink():
                 return "it is not a plain file"
-            found = foreign.look(path, _LARGEST)
+            found = untrusted_files.look(path, _LARGEST)
             if not found.whole:
                 return "it is too large for a request"
             document = json.loads(found.data)

@@ -19,8 +19,8 @@ from claude_iterate.core import formats
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.system import locks, processes
 from claude_iterate.workspace.files.folders import writing
-from claude_iterate.workspace.files.lasting_file import identity_of
-from claude_iterate.workspace.running import runner_identity
+from claude_iterate.workspace.files.restorable_file import identity_of
+from claude_iterate.workspace.run_folder import runner
 
 _RETRY_FOR = 0.5
 
@@ -42,7 +42,7 @@ class Held:
             self._files.append(_opened(self._path))
         if not self.lock_folder() or not _acquired(self._files[-1], self._path, needed=True):
             raise _busy(self._path, name)
-        live = runner_identity.recorded(self._path.parent)
+        live = runner.living_runner(self._path.parent)
         if live is not None and live["pid"] != os.getpid():
             raise _busy(self._path, name, live)
         with writing(name, self._path.parent):  # the disk may be full
@@ -159,7 +159,7 @@ def _acquired(handle: int, path: Path, needed: bool = False) -> bool:
     name. Where there are no locks: True, unless it is needed."""
     deadline = time.monotonic() + _RETRY_FOR
     while not (taken := locks.try_lock(handle)) and (needed or taken is not None):
-        pid = named(path).get("pid")
+        pid = runner.holder_named_in(path).get("pid")
         has_a_name = isinstance(pid, int) and processes.is_alive(pid)
         if (has_a_name and not _held_by_readers(handle)) or time.monotonic() > deadline:
             return False
@@ -174,21 +174,12 @@ def _held_by_readers(handle: int) -> bool:
     return True
 
 
-def named(path: Path) -> dict[str, Any]:
-    """The holder that the file names; it may have been killed since."""
-    with contextlib.suppress(OSError, ValueError, RecursionError):
-        found = json.loads(path.read_bytes())
-        if isinstance(found, dict):
-            return found
-    return {}
-
-
 def _named_holder(path: Path) -> dict[str, Any]:
     """The holder of a lock: a file that was replaced may be empty, or name one of last week."""
-    found = named(path)
-    if found and runner_identity.fate(found.get("pid"), found.get("host"), found.get("birth")) != runner_identity.DEAD:
+    found = runner.holder_named_in(path)
+    if found and runner.fate(found.get("pid"), found.get("host"), found.get("birth")) != runner.DEAD:
         return found
-    return runner_identity.recorded(path.parent) or {}
+    return runner.living_runner(path.parent) or {}
 
 
 def _busy(path: Path, name: str, who: dict[str, Any] | None = None) -> WorkspaceProblem:

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
-from claude_iterate.workspace.files import atomic, folders, foreign
+from claude_iterate.workspace.files import atomic, folders, untrusted_files
 from claude_iterate.workspace.layout import Layout
 
 LARGEST = 1024 * 1024
@@ -44,7 +44,7 @@ def add(layout: Layout, text: str) -> str:
     if problem := trouble(layout):
         raise WorkspaceProblem(f"The note would not be read: {problem}.", f"Move it out of {layout.folder}")
     with folders.explained(WorkspaceProblem, "The note cannot be written", layout.notes):
-        foreign.make_folder(layout.notes)
+        untrusted_files.make_folder(layout.notes)
         atomic.write_bytes(layout.notes / name, data + b"\n")
     return name
 
@@ -52,14 +52,14 @@ def add(layout: Layout, text: str) -> str:
 def trouble(layout: Layout) -> str:
     """Why no note can be read, else empty. Notes that cannot be moved would be delivered again and again."""
     for folder in (layout.notes, layout.notes / DELIVERED):
-        if foreign.is_folder(folder) is False:
-            return f"{folder.relative_to(layout.folder)}/ is {foreign.NOT_A_FOLDER}"
+        if untrusted_files.is_folder(folder) is False:
+            return f"{folder.relative_to(layout.folder)}/ is {untrusted_files.NOT_A_FOLDER}"
     return ""
 
 
 def names(layout: Layout) -> list[str]:
     """The names of all notes that wait, oldest first. What is not a plain file is skipped."""
-    if foreign.is_folder(layout.notes) is None or trouble(layout):
+    if untrusted_files.is_folder(layout.notes) is None or trouble(layout):
         return []
     try:
         plain = (entry.name for entry in os.scandir(layout.notes) if entry.is_file(follow_symlinks=False))
@@ -87,15 +87,15 @@ def delivered(layout: Layout, shown: Iterable[str]) -> None:
     for name in shown:
         with contextlib.suppress(OSError):
             # Neither folder may lead out of the workspace: we must not move or replace files elsewhere.
-            foreign.make_folder(layout.notes)
-            foreign.make_folder(layout.notes / DELIVERED)
+            untrusted_files.make_folder(layout.notes)
+            untrusted_files.make_folder(layout.notes / DELIVERED)
             (layout.notes / name).rename(layout.notes / DELIVERED / name)
 
 
 def _text(path: Path) -> str:
     """The text of the note; one that is larger than `add` allows is cut."""
     try:
-        found = foreign.look(path, LARGEST)
+        found = untrusted_files.look(path, LARGEST)
     except OSError:
         return ""
     cut = "" if found.whole else "\n[The note was longer than 1 MB and is cut here.]"

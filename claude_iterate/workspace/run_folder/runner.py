@@ -1,4 +1,8 @@
-"""Which process a journal or a lock file names, and whether it still lives. Never by its number alone."""
+"""Which process a journal or a lock file names, and whether it still lives. Never by its number alone.
+
+A free lock is not enough to know that: a copy of a workspace has the journal of a run, but not the lock that its runner
+holds. Only what a dead runner started is ended, and only the state of a dead runner is taken over.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from typing import Any
 
 from claude_iterate.core import formats
 from claude_iterate.system import processes
+from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 
 LIVES, DEAD, UNKNOWN = "lives", "dead", "unknown"
@@ -24,7 +29,7 @@ def fate(pid: Any, host: Any, birth: Any) -> str:
         return UNKNOWN
     here = host == os.uname().nodename
     if not isinstance(birth, str) or not birth:
-        # Written by an older version. A pid that is in use may be another process by now.
+        # A pid that is in use may be another process by now.
         return DEAD if here and not processes.is_alive(pid) else UNKNOWN
     namespace = _namespace(birth)
     if namespace != _namespace(processes.start_identity(os.getpid())) or not (namespace or here):
@@ -32,7 +37,7 @@ def fate(pid: Any, host: Any, birth: Any) -> str:
     return LIVES if processes.is_alive(pid) and processes.start_identity(pid) == birth else DEAD
 
 
-def recorded(folder: Path) -> dict[str, Any] | None:
+def living_runner(folder: Path) -> dict[str, Any] | None:
     """The living runner of this folder that the newest journal names, in the words of a lock file. A copy of the folder
     has the same journal, but another path than the one that the run writes its log to."""
     layout = Layout(folder, folder)
@@ -69,3 +74,32 @@ def _has_finished(path: Path) -> bool:
 
 def _namespace(identity: str) -> str:
     return identity.partition("/")[0]
+
+
+def fate_of(layout: Layout, run: str) -> str:
+    """LIVES, DEAD or UNKNOWN."""
+    started = reader.beginning(layout.journal(run))
+    if started is not None:
+        return fate(started.pid, started.host, started.birth)
+    named = holder_named_in(layout.lock)  # names a runner that was killed before its first entry
+    return fate(named.get("pid"), named.get("host"), named.get("birth")) if named.get("run") == run else UNKNOWN
+
+
+def is_copy(layout: Layout, run: str) -> bool:
+    """The run, which has no end here, is alive and of another workspace: this one was copied meanwhile."""
+    return living_runner(layout.folder) is None and fate_of(layout, run) == LIVES
+
+
+def pid_of(layout: Layout, run: str) -> int:
+    """The runner's pid, for users; 0 when it is unknown."""
+    started = reader.beginning(layout.journal(run))
+    return started.pid if started is not None else 0
+
+
+def holder_named_in(path: Path) -> dict[str, Any]:
+    """The holder that the file names; it may have been killed since."""
+    with contextlib.suppress(OSError, ValueError, RecursionError):
+        found = json.loads(path.read_bytes())
+        if isinstance(found, dict):
+            return found
+    return {}

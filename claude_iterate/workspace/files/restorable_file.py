@@ -23,7 +23,7 @@ def identity_of(path: Path) -> Identity | None:
     return about.st_dev, about.st_ino
 
 
-class LastingFile:
+class RestorableFile:
     """An open file that is appended to. `handle` is for writing; it is another one after `put_back`."""
 
     def __init__(self, path: Path, mode: int, new: bool = False) -> None:

@@ -5,6 +5,8 @@ A new workspace is made beside its place and renamed, so that no command ever se
 
 from __future__ import annotations
 
+import contextlib
+import os
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +18,6 @@ from claude_iterate.workspace.files import atomic, folders
 from claude_iterate.workspace.files.folders import writing
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle import git_ignore
 from claude_iterate.workspace.metadata import FORMAT
 
 _TODO = """# TODO
@@ -95,7 +96,7 @@ def _document(name: str, mode: str, settings: Mapping[str, Any]) -> dict[str, An
 
 def _fill(layout: Layout, document: dict[str, Any], instructions: bytes | None) -> None:
     layout.working.mkdir(exist_ok=True)
-    git_ignore.add(layout)
+    add_git_ignore(layout)
     if not layout.todo.exists():
         atomic.write_text(layout.todo, _TODO)
     if instructions is not None:
@@ -109,3 +110,29 @@ def _merged(base: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
         there = result.get(key)
         result[key] = _merged(there, value) if isinstance(there, dict) and isinstance(value, dict) else value
     return result
+
+
+_GIT_IGNORE = ".gitignore"
+_IGNORED = """\
+# Written by claude-iterate: what a run keeps for itself. Everything else here can be committed.
+# Change this file as you like: it is never overwritten. An empty one is kept, too.
+/runs/
+/control/
+/notes/
+/.lock
+/.status.json
+/iterate-*.log
+/report-*
+/*.bak
+/.*.tmp
+"""
+
+
+def add_git_ignore(layout: Layout) -> None:
+    """Write the file unless something has that name. It is a help, so a failure is not a problem."""
+    with contextlib.suppress(OSError):
+        handle = os.open(layout.folder / _GIT_IGNORE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        try:
+            os.write(handle, _IGNORED.encode())
+        finally:
+            os.close(handle)

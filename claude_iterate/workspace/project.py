@@ -13,11 +13,10 @@ import msgspec
 from claude_iterate.core import names
 from claude_iterate.core.settings.layers import Layer, Resolved, resolve
 from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.workspace import metadata
+from claude_iterate.workspace import creation, metadata
 from claude_iterate.workspace.files import folders
 from claude_iterate.workspace.layout import Layout, is_project, named_folders
-from claude_iterate.workspace.lifecycle import creation
-from claude_iterate.workspace.running import run_lock
+from claude_iterate.workspace.run_folder import run_lock
 from claude_iterate.workspace.settings_files import settings_reader
 
 

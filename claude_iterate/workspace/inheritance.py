@@ -14,7 +14,7 @@ from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace import metadata, task_file
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.running import liveness
+from claude_iterate.workspace.run_folder import runner
 
 _ROUNDED = 1e-5
 """Dollars: the metadata has rounded sums."""
@@ -79,7 +79,7 @@ def _inherited(layout: Layout, purpose: str, dry_run: bool, mode: str) -> Inheri
         return Inheritance(Carried(iterations=about.count("executionIterations")))
     newest, state = found
     assert state.started is not None
-    killed = newest if state.finished is None and liveness.of_runner(layout, newest) == liveness.DEAD else ""
+    killed = newest if state.finished is None and runner.fate_of(layout, newest) == runner.DEAD else ""
     reset_after = str(about.document.get(metadata.RESET_AFTER, ""))
     unfinished = _unfinished(layout, newest, state) if purpose in _GOES_ON and not dry_run else None
     # A reset names the run before it. Where that run is gone, numbers started again and cannot be compared.
@@ -129,9 +129,9 @@ def _unfinished(layout: Layout, newest: str, state: RunState) -> _Unfinished | N
 
 def _resumed(layout: Layout, newest: str, state: RunState, unfinished: _Unfinished, killed: str) -> Inheritance:
     run, before, redefined = unfinished.run, unfinished.state, unfinished.redefined
-    if liveness.of_runner(layout, run) == liveness.LIVES:
+    if runner.fate_of(layout, run) == runner.LIVES:
         raise WorkspaceProblem(
-            f"The workspace {layout.name!r} is a copy of one that is running now: pid {liveness.pid_of(layout, run)},"
+            f"The workspace {layout.name!r} is a copy of one that is running now: pid {runner.pid_of(layout, run)},"
             f" run {run}.",
             f"Wait for that one; or start again here: claude-iterate reset {layout.name}, then run it.",
         )

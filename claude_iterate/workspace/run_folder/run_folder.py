@@ -10,12 +10,11 @@ from pathlib import Path
 
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace import metadata
-from claude_iterate.workspace.files.kept_file import version
-from claude_iterate.workspace.files.lasting_file import identity_of
+from claude_iterate.workspace.files.restorable_file import identity_of
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.running import user_files
-from claude_iterate.workspace.running.run_lock import Held
-from claude_iterate.workspace.running.user_files import UserFiles
+from claude_iterate.workspace.run_folder import user_files
+from claude_iterate.workspace.run_folder.run_lock import Held
+from claude_iterate.workspace.run_folder.user_files import UserFiles, version
 
 GONE, REPLACED = "gone", "replaced"
 FOLDER, WORKSPACE, LOCK, JOURNAL, LOG = "folder", "workspace", "lock", "journal", "log"
@@ -23,7 +22,7 @@ FOLDER, WORKSPACE, LOCK, JOURNAL, LOG = "folder", "workspace", "lock", "journal"
 _RECORD = frozenset({LOCK, JOURNAL, LOG})
 
 
-class RunPlace:
+class RunFolder:
     """The folder of a run that is on. Looking costs little, so it can be done often. `prompts` and what
     follows it are those of UserFiles."""
 
