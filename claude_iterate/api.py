@@ -19,11 +19,10 @@ from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.layers import layer_from_document
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.errors import ExpectedError, UsageProblem, WorkspaceProblem
-from claude_iterate.operations.run_options import Options
-from claude_iterate.operations.run_processes import requests_to_runs, run_order
+from claude_iterate.operations.run_processes import requests_to_runs
 from claude_iterate.operations.run_processes.requests_to_runs import Reply
-from claude_iterate.operations.run_processes.run_order import Began, Noted, Refused
-from claude_iterate.operations.run_processes.started_run import StartedRun
+from claude_iterate.operations.run_processes.run_process import Began, Noted, Refused, RunProcess
+from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.views import history_view, listing_view, run_view, workspace_view
 from claude_iterate.views.history_view import HistoryView
 from claude_iterate.views.listing_view import ListingView
@@ -122,8 +121,8 @@ class Workspace:
         is an ExpectedError, and nothing was written. None: the task is completed, and `again` was not given. The run
         ends with this program, however that ends, unless it `outlives` it.
         """
-        options = Options(
-            flags=layer_from_document("flag", "settings", settings) if settings else None,
+        request = RunRequest(
+            settings=layer_from_document("flag", "settings", settings or {}).values,
             allow=allow,
             skip_permissions=skip_permissions,
             dry_run=dry_run,
@@ -133,8 +132,7 @@ class Workspace:
             reset=reset,
             command_line=CommandLine(("claude-iterate", "-C", str(self._project.root))),
         )
-        order = run_order.order(self._project, self.name, options, outlives)
-        process = StartedRun(order, self._project.environ)
+        process = RunProcess(self._project, self.name, request, outlives)
         begun = process.await_beginning()
         if isinstance(begun, Began):
             return Run(self, begun.run, process)
@@ -185,7 +183,7 @@ class Workspace:
 class Run:
     """One run. As a context manager it is stopped at the end of the block, if it was started here and is still on."""
 
-    def __init__(self, workspace: Workspace, identity: str, process: StartedRun | None = None) -> None:
+    def __init__(self, workspace: Workspace, identity: str, process: RunProcess | None = None) -> None:
         self.workspace = workspace
         self.id = identity
         self._process = process

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from claude_iterate.core.records import Record
+import msgspec
 
 
-class Row(Record):
+class Row(msgspec.Struct, frozen=True):
     """One command: its group, the name people type, its module in `cli/commands`, its line in the help."""
 
     group: str

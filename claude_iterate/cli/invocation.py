@@ -11,10 +11,10 @@ from functools import cached_property
 from pathlib import Path
 
 import click
+import msgspec
 
 from claude_iterate.cli import output
 from claude_iterate.cli.command_rows import COMMANDS
-from claude_iterate.core.records import Record
 from claude_iterate.core.settings.layers import layer_from_texts, unknown_variables
 from claude_iterate.errors import ExpectedError, UsageProblem
 from claude_iterate.system import programs
@@ -22,7 +22,7 @@ from claude_iterate.workspace.layout import project_root
 from claude_iterate.workspace.project import Project
 
 
-class Invocation(Record):
+class Invocation(msgspec.Struct, frozen=True, dict=True):
     """Handed to commands by `click.pass_obj`."""
 
     folder: Path

@@ -17,9 +17,9 @@ from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.tones import UNPROVEN, state_words
 from claude_iterate.errors import ExpectedError, UsageProblem
 from claude_iterate.operations import completed_task
-from claude_iterate.operations.run_options import Options
 from claude_iterate.operations.run_processes.many_runs import ManyRuns, OneRun
-from claude_iterate.operations.run_processes.run_order import Noted, Refused
+from claude_iterate.operations.run_processes.run_process import Noted, Refused
+from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.system import terminals
 from claude_iterate.text import local_times
 from claude_iterate.text.claim_lines import remarks
@@ -34,15 +34,15 @@ _BETWEEN = 0.5
 """Seconds between two refreshed pictures."""
 
 
-def run_many(project: Project, names: Sequence[str], options: Options, parallel: int, quiet: bool) -> int:
+def run_many(project: Project, names: Sequence[str], request: RunRequest, parallel: int, quiet: bool) -> int:
     """All of them; 0 only if every run ended well."""
     if len(set(names)) != len(names):
         raise UsageProblem("A workspace is named twice.", "Name each one once.")
     layouts = [project.layout(name) for name in names]  # a wrong name is told before anything is started
     screen = _Screen([layout.name for layout in layouts], quiet)
-    many = ManyRuns(project, layouts, options.changed(silent=True), parallel, screen.show)
+    many = ManyRuns(project, layouts, request, parallel, screen.show)
     screen.runs = many.runs
-    if not quiet and parallel != 1 and (sharing := _sharing(project, layouts, options)):
+    if not quiet and parallel != 1 and (sharing := _sharing(project, layouts, request)):
         output.warn(
             f"{formats.listed(sharing)} work in one folder at the same time: what they change can be mixed up.\n"
             f"  Give each a checkout of its own: claude-iterate run {' '.join(sharing)} --worktree"
@@ -50,18 +50,18 @@ def run_many(project: Project, names: Sequence[str], options: Options, parallel:
     many.run()
     screen.clear()
     code = _SIGNALLED.get(many.stopped_by) or (0 if all(_is_good(run) for run in many.runs) else 1)
-    if options.as_json:
+    if request.as_json:
         output.document(
             ended_runs(
                 [
-                    (one.layout, one.run, one.state, _code(one), _refusal(one, options.command_line))
+                    (one.layout, one.run, one.state, _code(one), _refusal(one, request.command_line))
                     for one in many.runs
                 ],
                 code,
             )
         )
     elif code or not quiet:
-        _print_table(many.runs, options.command_line)
+        _print_table(many.runs, request.command_line)
     return code
 
 
@@ -96,18 +96,18 @@ def _print_table(runs: Sequence[OneRun], typed: CommandLine) -> None:
                 output.warn(f"{run.name}: {said.text}")
 
 
-def _sharing(project: Project, layouts: Sequence[Layout], options: Options) -> list[str]:
+def _sharing(project: Project, layouts: Sequence[Layout], request: RunRequest) -> list[str]:
     """Those that will work in the project itself beside another one; a completed task is left as it is."""
-    if options.dry_run:
+    if request.dry_run:
         return []
-    here = [layout.name for layout in layouts if _works_in_project(project, layout, options)]
+    here = [layout.name for layout in layouts if _works_in_project(project, layout, request)]
     return here if len(here) > 1 else []
 
 
-def _works_in_project(project: Project, layout: Layout, options: Options) -> bool:
+def _works_in_project(project: Project, layout: Layout, request: RunRequest) -> bool:
     try:
-        in_project = options.settings_for(project, layout).worktree is None
-        return in_project and completed_task.find_to_leave(project, layout, options) is None
+        in_project = request.settings_for(project, layout).worktree is None
+        return in_project and completed_task.find_to_leave(project, layout, request) is None
     except ExpectedError:  # its run will say what is wrong
         return False
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 import time
 from datetime import datetime
 
+import msgspec
+from msgspec.structs import replace
+
 from claude_iterate.core.events.reasons import exit_code
 from claude_iterate.core.formats import duration
-from claude_iterate.core.records import Record
 from claude_iterate.core.rules import next_steps
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.core.tones import CHANGED, UNPROVEN
-from claude_iterate.operations.run_options import Options
+from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.operations.user import User
 from claude_iterate.views.listing_view import known_by, standing
 from claude_iterate.workspace import metadata, plan_file, task_file
@@ -23,7 +25,7 @@ from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 
 
-class Completed(Record):
+class Completed(msgspec.Struct, frozen=True):
     """The run that completed the task, how long ago in seconds and how that is known, as far as it is. A run that
     leaves the task ends with the exit code of that run."""
 
@@ -58,28 +60,28 @@ def find(layout: Layout) -> Completed | None:
     return Completed(str(run.get("id") or ""), ago, known_by(found))
 
 
-def find_to_leave(project: Project, layout: Layout, options: Options) -> Completed | None:
+def find_to_leave(project: Project, layout: Layout, request: RunRequest) -> Completed | None:
     """The completed task, if this run is not to work on it again."""
-    if options.dry_run or options.again or not task_file.is_readable(layout.instructions):
+    if request.dry_run or request.again or not task_file.is_readable(layout.instructions):
         return None  # a run says what is wrong with the instructions
     done = find(layout)
-    mode = MODES[options.mode or metadata.read(layout.metadata).mode] if done is not None else None
+    mode = MODES[request.mode or metadata.read(layout.metadata).mode] if done is not None else None
     if done is None or mode is None or mode.makes_plan:
         return None
-    settings = options.settings_for(project, layout)
+    settings = request.settings_for(project, layout)
     if mode.judged_by == "plan":
         plan = plan_file.look(layout)
         if plan.left or not plan.tasks or settings.verification.checks:
             return None
-    detailed = options.detailed or settings.exit_codes == "detailed"
-    return done.changed(exit_code=exit_code("completed", detailed, done.known_by))
+    detailed = request.detailed or settings.exit_codes == "detailed"
+    return replace(done, exit_code=exit_code("completed", detailed, done.known_by))
 
 
-def to_leave(project: Project, layout: Layout, options: Options, user: User) -> Completed | None:
+def to_leave(project: Project, layout: Layout, request: RunRequest, user: User) -> Completed | None:
     """The completed task, if this run is not to work on it again; then the user hears how to, or how to prove it."""
-    done = find_to_leave(project, layout, options)
+    done = find_to_leave(project, layout, request)
     if done is not None:
-        line = options.command_line
+        line = request.command_line
         again = f"To run it again: {next_steps.command(line, line.verb or 'run', layout.name, '--again')}"
         if done.known_by in UNPROVEN and project.settings_for(layout).settings.verification.checks:
             accept = (next_steps.ACCEPT,) if done.known_by == CHANGED else ()

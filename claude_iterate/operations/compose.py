@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.agent import conversation
@@ -17,12 +18,11 @@ from claude_iterate.agent.command import discovery
 from claude_iterate.agent.command.environment import run_environment
 from claude_iterate.agent.command.sandbox import Sandbox
 from claude_iterate.core.events.reasons import exit_code
-from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.operations import run_folders, sandboxing
 from claude_iterate.operations.launch import launch
-from claude_iterate.operations.run_options import Options
 from claude_iterate.operations.run_plan import text_source
+from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.operations.user import User
 from claude_iterate.workspace import metadata_updates
 from claude_iterate.workspace.files import atomic, untrusted_files
@@ -41,7 +41,7 @@ _FIRST_MESSAGE = {
 _BEFORE = "Claude will help you {what} INSTRUCTIONS.md. When the file is written, type /exit."
 
 
-class Composed(NamedTuple):
+class Composed(msgspec.Struct, frozen=True):
     """What Claude left: the exit code of the call, the file before and after, and what Claude said if it was alone."""
 
     exit_code: int
@@ -66,20 +66,20 @@ class Composed(NamedTuple):
         return f" It said: {shown}" if shown else ""
 
 
-def compose(project: Project, layout: Layout, options: Options, goal: str | None, user: User) -> Composed:
+def compose(project: Project, layout: Layout, request: RunRequest, goal: str | None, user: User) -> Composed:
     """Let Claude write: alone when there is a goal, else in a conversation. What a dry run wrote is kept only where
     there were no instructions."""
     said = ""
-    with _unchanged(layout) if options.dry_run else _backup(layout) as before:
+    with _unchanged(layout) if request.dry_run else _backup(layout) as before:
         if goal is None:
-            code, after = _converse(project, layout, options, user)
+            code, after = _converse(project, layout, request, user)
         else:
-            done = launch(project, layout, options.changed(prompt_values={"goal": goal}), user)
+            done = launch(project, layout, replace(request, prompt_values={"goal": goal}), user)
             code, said, after = done.exit_code, done.said, _written(done.agent_folder)
     composed = Composed(code, before, after, said)
-    if options.dry_run and before.data is None and after.data is not None and not composed.problem:
+    if request.dry_run and before.data is None and after.data is not None and not composed.problem:
         atomic.write_bytes(layout.instructions, after.data)
-    if not options.dry_run:
+    if not request.dry_run:
         with run_lock.hold(layout.lock, layout.name, "setup"):
             metadata_updates.note_new_task(layout)
     return composed
@@ -104,40 +104,40 @@ def _written(folder: Path) -> Snapshot:
     return untrusted_files.snapshot(folder / "INSTRUCTIONS.md")
 
 
-def _converse(project: Project, layout: Layout, options: Options, user: User) -> tuple[int, Snapshot]:
+def _converse(project: Project, layout: Layout, request: RunRequest, user: User) -> tuple[int, Snapshot]:
     """Let the user talk with Claude until Claude exits; the exit code and what it wrote. Any conversation counts as a
     setup, unless it was a dry run."""
-    settings = options.settings_for(project, layout)
+    settings = request.settings_for(project, layout)
     with contextlib.ExitStack() as stack:
-        sandbox = _sandbox(stack, project, layout, settings, options)
+        sandbox = _sandbox(stack, project, layout, settings, request)
         if sandbox is None or not sandbox.is_container:
             discovery.find(settings.claude, project.environ, project.root)  # before anything is locked or written
-        return _converse_in(sandbox, project, layout, options, settings, user)
+        return _converse_in(sandbox, project, layout, request, settings, user)
 
 
 def _sandbox(
-    stack: contextlib.ExitStack, project: Project, layout: Layout, settings: Settings, options: Options
+    stack: contextlib.ExitStack, project: Project, layout: Layout, settings: Settings, request: RunRequest
 ) -> Sandbox | None:
     if settings.sandbox.kind == "none":
         return None
-    return stack.enter_context(sandboxing.opened(project, layout, settings, options.dry_run))
+    return stack.enter_context(sandboxing.opened(project, layout, settings, request.dry_run))
 
 
 def _converse_in(
     sandbox: Sandbox | None,
     project: Project,
     layout: Layout,
-    options: Options,
+    request: RunRequest,
     settings: Settings,
     user: User,
 ) -> tuple[int, Snapshot]:
     with run_lock.hold(layout.lock, layout.name, "starting") as held:
         run = run_folders.new_run_id(layout)
         held.record(run)
-        with _copied(layout, run) if options.dry_run else contextlib.nullcontext(layout) as used:
-            texts = text_source(project, used, settings).one_off(options.purpose, {})
+        with _copied(layout, run) if request.dry_run else contextlib.nullcontext(layout) as used:
+            texts = text_source(project, used, settings).one_off(request.purpose, {})
             environment = run_environment(project.environ, settings.claude, run, used.agent_folder)
-            system, first = f"{texts.system}\n{texts.user}", _FIRST_MESSAGE[options.purpose].format(name=layout.name)
+            system, first = f"{texts.system}\n{texts.user}", _FIRST_MESSAGE[request.purpose].format(name=layout.name)
             words = system, first, used.working, run, used.beside
             with conversation.arguments(settings.claude, *words) as argv:
                 grace = settings.timeouts.terminate_grace
@@ -145,10 +145,10 @@ def _converse_in(
                 command = discovery.prepare(
                     argv, environment, layout.root, closed, given=settings.claude.env, terminal=True
                 )
-                user.note(_BEFORE.format(what="write" if options.purpose == "setup" else "improve"))
+                user.note(_BEFORE.format(what="write" if request.purpose == "setup" else "improve"))
                 ended = conversation.converse(command, layout.root, run, grace, sandbox)
             written = _written(used.agent_folder)
-        if not options.dry_run:
+        if not request.dry_run:
             metadata_updates.count_setup(layout)
     if ended.signal:
         return exit_code("terminated", detailed=False), written

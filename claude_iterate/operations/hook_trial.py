@@ -10,13 +10,14 @@ import threading
 import time
 from typing import IO
 
+import msgspec
+
 from claude_iterate.agent.command import discovery
 from claude_iterate.agent.command.environment import run_environment
 from claude_iterate.agent.processes import leftover_processes
 from claude_iterate.agent.processes.containers import end_containers
 from claude_iterate.core.events import RunStarted
 from claude_iterate.core.events.vocabulary import Cause, Meaning, Point
-from claude_iterate.core.records import Record
 from claude_iterate.core.rules import hook_facts, hook_rules
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.state.run_state import RunState
@@ -31,7 +32,7 @@ _TAIL = 65536
 _GRACE = 2.0
 
 
-class Trial(Record):
+class Trial(msgspec.Struct, frozen=True):
     """How the hook ended; `code` is None when it could not be started or took too long."""
 
     code: int | None

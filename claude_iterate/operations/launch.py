@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.agent.command import discovery
@@ -17,7 +18,6 @@ from claude_iterate.agent.processes.containers import end_containers
 from claude_iterate.core.events import Warned
 from claude_iterate.core.events.reasons import exit_code
 from claude_iterate.core.events.vocabulary import ONE_OFF, Purpose
-from claude_iterate.core.records import Record
 from claude_iterate.core.secrets.redact import redactor_for
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.state.run_state import RunState
@@ -29,9 +29,9 @@ from claude_iterate.operations import first_questions, permissions, run_checks, 
 from claude_iterate.operations.cassettes.cassette import Cassette
 from claude_iterate.operations.cassettes.chosen_run import chosen
 from claude_iterate.operations.permissions import Permissions
-from claude_iterate.operations.run_options import Options
 from claude_iterate.operations.run_plan import Agent, plan_run
 from claude_iterate.operations.run_processes import worktree_of_run
+from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.operations.sinks_for_run import sinks_for_run
 from claude_iterate.operations.user import User
 from claude_iterate.workspace import metadata, metadata_updates
@@ -43,7 +43,7 @@ from claude_iterate.workspace.run_folder import dry_run_files, run_folder, run_l
 from claude_iterate.workspace.run_folder.run_folder import RunFolder
 
 
-class Performed(Record):
+class Performed(msgspec.Struct, frozen=True):
     """A run that is over. `agent_folder` is where the agent worked, `report` what a review or a validation wrote."""
 
     run: str
@@ -58,43 +58,43 @@ class Performed(Record):
         return self.state.one_off.text if self.state.one_off else ""
 
 
-def launch(project: Project, layout: Layout, options: Options, user: User) -> Performed:
+def launch(project: Project, layout: Layout, request: RunRequest, user: User) -> Performed:
     """A run of any purpose, from the checks to the end. Nothing is written before every check has passed."""
-    settings = run_checks.settings_checked(project, layout, options, user)
-    cassette = _cassette(project, layout, options)
+    settings = run_checks.settings_checked(project, layout, request, user)
+    cassette = _cassette(project, layout, request)
     with contextlib.ExitStack() as stack:
-        sandbox, agent = _claude(stack, project, layout, settings, options)
-        asks = options.purpose == Purpose.RUN and not first_questions.were_asked(layout)
+        sandbox, agent = _claude(stack, project, layout, settings, request)
+        asks = request.purpose == Purpose.RUN and not first_questions.were_asked(layout)
         chosen = (
-            None if options.checks_only else run_checks.missing_permissions(project, layout, settings, options, user)
+            None if request.checks_only else run_checks.missing_permissions(project, layout, settings, request, user)
         )
         answers = first_questions.ask(project, settings, user) if asks and chosen is not None else {}
-        if options.checks_only:
+        if request.checks_only:
             pass  # Claude is not called
         elif chosen is None:
-            run_checks.refuse_doomed(project, layout, settings, options, agent.version)
+            run_checks.refuse_doomed(project, layout, settings, request, agent.version)
         elif chosen.sandbox:
             settings = permissions.with_permissions(settings, chosen)
-            sandbox, agent = _claude(stack, project, layout, settings, options)
-        return _launch(project, layout, options, user, settings, sandbox, agent, chosen, answers, cassette)
+            sandbox, agent = _claude(stack, project, layout, settings, request)
+        return _launch(project, layout, request, user, settings, sandbox, agent, chosen, answers, cassette)
 
 
-def _cassette(project: Project, layout: Layout, options: Options) -> Cassette | None:
+def _cassette(project: Project, layout: Layout, request: RunRequest) -> Cassette | None:
     """The recorded run that is to be played, if one is."""
-    if not options.cassette:
+    if not request.cassette:
         return None
-    return chosen(project, layout, options.cassette, options.mode or metadata.read(layout.metadata).mode)
+    return chosen(project, layout, request.cassette, request.mode or metadata.read(layout.metadata).mode)
 
 
 def _claude(
-    stack: contextlib.ExitStack, project: Project, layout: Layout, settings: Settings, options: Options
+    stack: contextlib.ExitStack, project: Project, layout: Layout, settings: Settings, request: RunRequest
 ) -> tuple[Sandbox | None, Agent]:
     """The sandbox, if one is asked for, and the Claude that answers in it."""
     sandbox = None
     if settings.sandbox.kind != "none":
-        elsewhere = worktree_of_run.is_asked(settings, options)
-        sandbox = stack.enter_context(sandboxing.opened(project, layout, settings, options.dry_run, elsewhere))
-    if options.checks_only:
+        elsewhere = worktree_of_run.is_asked(settings, request)
+        sandbox = stack.enter_context(sandboxing.opened(project, layout, settings, request.dry_run, elsewhere))
+    if request.checks_only:
         return sandbox, Agent("")
     if sandbox is None or not sandbox.is_container:
         return sandbox, _ask_claude(project, settings, sandbox)
@@ -118,7 +118,7 @@ def _ask_claude(project: Project, settings: Settings, sandbox: Sandbox | None) -
 def _launch(
     project: Project,
     layout: Layout,
-    options: Options,
+    request: RunRequest,
     user: User,
     settings: Settings,
     sandbox: Sandbox | None,
@@ -127,34 +127,34 @@ def _launch(
     answers: dict[str, Any],
     cassette: Cassette | None,
 ) -> Performed:
-    tree = worktree_of_run.found(project, layout, settings, options)
+    tree = worktree_of_run.found(project, layout, settings, request)
     with run_lock.hold(layout.lock, layout.name, "starting") as held:
-        before = run_checks.may_go_on(layout, settings, options, _inherited(layout, options))
+        before = run_checks.may_go_on(layout, settings, request, _inherited(layout, request))
         if chosen is not None:
-            settings = _with_answers(project, layout, options, user, chosen, answers)
-        run_folders.tidy_up(layout, options.dry_run)
+            settings = _with_answers(project, layout, request, user, chosen, answers)
+        run_folders.tidy_up(layout, request.dry_run)
         run = run_folders.new_run_id(layout)
         held.record(run)
         if before.killed:
             _end_leftovers(before.killed, sandbox)
-        used = dry_run_files.layout_for(layout, run) if options.dry_run else worktree_of_run.layout_in(layout, tree)
-        plan = plan_run(project, used, settings, options, run, agent, before)
-        plan = worktree_of_run.plan_in(plan, tree, options.held)
+        used = dry_run_files.layout_for(layout, run) if request.dry_run else worktree_of_run.layout_in(layout, tree)
+        plan = plan_run(project, used, settings, request, run, agent, before)
+        plan = worktree_of_run.plan_in(plan, tree, request.held)
         plan = cassette.planned(plan) if cassette is not None else plan
         if sandbox is not None:
             plan = _boxed(plan, sandbox, layout, None if tree is None else tree.place)
-        warnings = run_checks.warnings(project, layout, settings, options)
+        warnings = run_checks.warnings(project, layout, settings, request)
         warnings += run_checks.agent_warnings(settings, agent.version, agent.known)
-        warnings += run_checks.trial_warning(layout, options, before)
+        warnings += run_checks.trial_warning(layout, request, before)
         warnings += cassette.warnings(settings) if cassette is not None else []
-        warnings += worktree_of_run.warnings(project, layout, tree, options)
-        works_off_plan, writes = plan.mode.judged_by == "plan", options.purpose in {Purpose.SETUP, Purpose.EDIT}
+        warnings += worktree_of_run.warnings(project, layout, tree, request)
+        works_off_plan, writes = plan.mode.judged_by == "plan", request.purpose in {Purpose.SETUP, Purpose.EDIT}
         place = RunFolder(layout, run, held, plan.prompt_folders, works_off_plan, writes_instructions=writes)
         with user.steers(plan) as steered:
-            state = _run(steered, options, warnings, user, place, cassette)
+            state = _run(steered, request, warnings, user, place, cassette)
         worktree_of_run.put_away(tree, user)
     assert state.finished is not None
-    detailed = options.detailed or settings.exit_codes == "detailed"
+    detailed = request.detailed or settings.exit_codes == "detailed"
     code = exit_code(state.finished.reason, detailed, state.finished.known_by)
     return Performed(run, state, code, used.agent_folder, plan.report)
 
@@ -173,30 +173,30 @@ def _boxed(plan: Plan, sandbox: Sandbox, layout: Layout, place: Path | None) -> 
     return replace(plan, sandbox=replace(sandbox, run=plan.run, kept=kept), closing=closing)
 
 
-def _inherited(layout: Layout, options: Options) -> Inheritance:
-    mode = options.mode or metadata.read(layout.metadata).mode
-    return inherit(layout, options.purpose, options.dry_run, mode)
+def _inherited(layout: Layout, request: RunRequest) -> Inheritance:
+    mode = request.mode or metadata.read(layout.metadata).mode
+    return inherit(layout, request.purpose, request.dry_run, mode)
 
 
 def _with_answers(
-    project: Project, layout: Layout, options: Options, user: User, chosen: Permissions, answers: dict[str, Any]
+    project: Project, layout: Layout, request: RunRequest, user: User, chosen: Permissions, answers: dict[str, Any]
 ) -> Settings:
     """The settings with the permissions that were missing, and what else was asked. Read again, because the lock was
     free while the questions were open: what another command set meanwhile wins."""
-    settings = run_checks.settings_checked(project, layout, options, user)
+    settings = run_checks.settings_checked(project, layout, request, user)
     if permissions.are_decided(settings, project):
         user.note("The permissions were set by another command meanwhile; your answers were not saved.")
         return settings
-    if options.purpose not in ONE_OFF:
+    if request.purpose not in ONE_OFF:
         user.note(permissions.save(layout, chosen))
-    if options.purpose == Purpose.RUN:
+    if request.purpose == Purpose.RUN:
         first_questions.save(layout, answers)
-        return options.settings_for(project, layout)
+        return request.settings_for(project, layout)
     return permissions.with_permissions(settings, chosen)
 
 
 def _run(
-    plan: Plan, options: Options, warnings: list[Warned], user: User, place: RunFolder, cassette: Cassette | None
+    plan: Plan, request: RunRequest, warnings: list[Warned], user: User, place: RunFolder, cassette: Cassette | None
 ) -> RunState:
     run_folders.make_folders(plan.layout, plan.run, plan.settings.keep_raw_runs, plan.cassette)
     if cassette is not None:
@@ -208,7 +208,7 @@ def _run(
         place.is_ours,
         lambda: place.note(run_folder.JOURNAL),
     )
-    audience = sinks_for_run(plan, options, troubles, place)
+    audience = sinks_for_run(plan, request, troubles, place)
     recorder = Recorder(writer, audience, redactor_for(plan.environ, plan.settings), troubles)
     writer.known = recorder.known
     try:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.agent.command.command_line import decides_permissions
 from claude_iterate.agent.command.environment import claude_environment
-from claude_iterate.core import json_texts
-from claude_iterate.core.records import Record
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
@@ -37,7 +37,7 @@ _LOGINS = frozenset(
 _DECIDING_HOOKS = frozenset({"PreToolUse", "PermissionRequest"})
 
 
-class Permissions(Record):
+class Permissions(msgspec.Struct, frozen=True):
     """A permission mode, and the tools that are allowed beyond it."""
 
     mode: str
@@ -137,7 +137,7 @@ def _permissions(path: Path) -> dict[str, Any]:
 
 def _document(path: Path) -> dict[str, Any]:
     try:
-        document = json_texts.parsed(path.read_bytes())
+        document = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
         return {}
     return document if isinstance(document, dict) else {}

@@ -22,7 +22,7 @@ from claude_iterate.operations import permissions
 from claude_iterate.operations.detection.suggested_commands import suggested
 from claude_iterate.operations.permissions import Permissions
 from claude_iterate.operations.prompt_texts import read_instructions
-from claude_iterate.operations.run_options import Options
+from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.operations.user import User
 from claude_iterate.workspace import metadata, task_file
 from claude_iterate.workspace.inheritance import Inheritance
@@ -33,20 +33,20 @@ from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import notes, run_lock
 
 
-def settings_checked(project: Project, layout: Layout, options: Options, user: User) -> Settings:
+def settings_checked(project: Project, layout: Layout, request: RunRequest, user: User) -> Settings:
     """The settings of the run; an ExpectedError for what makes the run impossible."""
-    if options.purpose != "setup":
+    if request.purpose != "setup":
         read_instructions(layout)
-    settings = options.settings_for(project, layout)
-    if options.purpose == "run":
-        _refuse_bad_plan(layout, MODES[options.mode or metadata.read(layout.metadata).mode])
+    settings = request.settings_for(project, layout)
+    if request.purpose == "run":
+        _refuse_bad_plan(layout, MODES[request.mode or metadata.read(layout.metadata).mode])
     _refuse_path_not_utf8(project)
-    if options.checks_only and not settings.verification.checks:
+    if request.checks_only and not settings.verification.checks:
         raise UsageProblem(
             "There are no checks, so --checks-only would prove nothing.",
             f"Set one: claude-iterate config -w {layout.name} verification.checks --add 'COMMAND'; or leave it out.",
         )
-    if settings.attended and options.purpose == "run" and not user.can_answer:
+    if settings.attended and request.purpose == "run" and not user.can_answer:
         raise UsageProblem(
             "Attended mode asks before each iteration, and there is no terminal to ask on.",
             "Run it on a terminal, or without --attended (setting `attended`).",
@@ -55,19 +55,19 @@ def settings_checked(project: Project, layout: Layout, options: Options, user: U
 
 
 def missing_permissions(
-    project: Project, layout: Layout, settings: Settings, options: Options, user: User
+    project: Project, layout: Layout, settings: Settings, request: RunRequest, user: User
 ) -> Permissions | None:
     """Permissions where no setting decides them. None: they are decided, not needed, or there is no user to ask.
 
     A one-off call that has to write a text may edit files. Otherwise the user is asked. The lock is not held meanwhile:
     an open question must not block other commands.
     """
-    if permissions.are_decided(settings, project) or options.purpose == "verify":
+    if permissions.are_decided(settings, project) or request.purpose == "verify":
         return None  # a review only looks
-    if options.purpose in ONE_OFF:
+    if request.purpose in ONE_OFF:
         # A call that grades only looks; the others have to write a text.
-        return Permissions("default" if options.purpose == "validate" else "acceptEdits")
-    if options.dry_run or options.skip_permissions or not user.can_answer:
+        return Permissions("default" if request.purpose == "validate" else "acceptEdits")
+    if request.dry_run or request.skip_permissions or not user.can_answer:
         return None
     run_lock.refuse_if_held(layout.lock, layout.name)
     return user.choose_permissions(suggested(project.root), _sandbox(project, settings))
@@ -80,13 +80,13 @@ def _sandbox(project: Project, settings: Settings) -> str:
     return "" if probe("bwrap", project.environ).problem else "bwrap"
 
 
-def refuse_doomed(project: Project, layout: Layout, settings: Settings, options: Options, version: str) -> None:
+def refuse_doomed(project: Project, layout: Layout, settings: Settings, request: RunRequest, version: str) -> None:
     """A UsageProblem for a run that could write nothing: it would pay for iterations in which all is denied.
 
     Only Claude Code is judged. A program of the user's own in `claude.command` may allow what it likes; it is warned
     about.
     """
-    exempt = options.dry_run or options.skip_permissions or options.purpose != "run"
+    exempt = request.dry_run or request.skip_permissions or request.purpose != "run"
     if exempt or permissions.are_decided(settings, project) or not _is_claude_code(settings, version):
         return
     name = layout.name
@@ -104,27 +104,27 @@ def _is_claude_code(settings: Settings, version: str) -> bool:
     return len(program) == 1 and Path(program[0]).name == "claude" and claude_versions.is_claude_code(version)
 
 
-def warnings(project: Project, layout: Layout, settings: Settings, options: Options) -> list[Warned]:
+def warnings(project: Project, layout: Layout, settings: Settings, request: RunRequest) -> list[Warned]:
     """What the user should know before the run; it begins all the same."""
     found = []
-    why = "" if options.skip_permissions else permissions.unrestricted(settings, project)
-    boxed = settings.sandbox.kind != "none" and not options.dry_run and bool(options.skip_permissions or why)
-    if options.checks_only or boxed:
+    why = "" if request.skip_permissions else permissions.unrestricted(settings, project)
+    boxed = settings.sandbox.kind != "none" and not request.dry_run and bool(request.skip_permissions or why)
+    if request.checks_only or boxed:
         pass  # Claude is not called, or the sandbox is what the warning asks for
-    elif options.skip_permissions or (why and not options.dry_run):
+    elif request.skip_permissions or (why and not request.dry_run):
         found.append(Warned(permissions.UNRESTRICTED.format(f" ({why})" if why else "")))
-    elif options.purpose != "verify" and not options.dry_run and not permissions.are_decided(settings, project):
+    elif request.purpose != "verify" and not request.dry_run and not permissions.are_decided(settings, project):
         found.append(Warned(*permissions.UNDECIDED))
     unlimited = settings.max_iterations == 0 and not (settings.limits.max_cost_usd or settings.limits.max_duration)
-    if unlimited and options.purpose == "run":
+    if unlimited and request.purpose == "run":
         hint = "Set a limit: --max-iterations, --max-cost or --max-duration."
         found.append(Warned("This run has no limit.", hint))
     if (
-        options.dry_run
-        and not options.cassette
-        and options.purpose in {"run", "verify"}
-        and options.command_line.verb != "plan"
-        and project.settings_for(layout, options.flags).settings.verification.checks
+        request.dry_run
+        and not request.cassette
+        and request.purpose in {"run", "verify"}
+        and request.command_line.verb != "plan"
+        and project.settings_for(layout, request.layer).settings.verification.checks
     ):
         hint = "The stand-in for Claude does no work, so their result would say nothing about it."
         found.append(Warned("This is a dry run: checks are not run.", hint))
@@ -167,31 +167,31 @@ class Tripped(WorkspaceProblem):
     """The breaker ended the last run: the next one needs `--reset`, other instructions, or the end of the cooldown."""
 
 
-def may_go_on(layout: Layout, settings: Settings, options: Options, before: Inheritance) -> Inheritance:
+def may_go_on(layout: Layout, settings: Settings, request: RunRequest, before: Inheritance) -> Inheritance:
     """What the run takes over, if it may begin. Only `run` is refused: all other commands look, or change the task."""
-    if options.dry_run or options.purpose != "run":
+    if request.dry_run or request.purpose != "run":
         return before
-    _refuse_plan_of_another_task(layout, options)
-    if options.reset:
+    _refuse_plan_of_another_task(layout, request)
+    if request.reset:
         return replace(before, reset_by="run")
     trip = before.trip
     left = trips.cooldown_left(trip, settings.stop.cooldown, time.time()) if trip is not None else None
     if trip is None or (left is not None and left <= 0):
         return before
-    line = options.command_line
+    line = request.command_line
     typed = (word for option in line.options for word in option)
     step = next_steps.command(line, line.verb or "run", layout.name, *typed, "--reset")
     refused = Tripped(trips.refusal(layout.name, trip), f"Go on: {step}{trips.cooldown_hint(left)}")
-    refused.exit_code = exit_code(trip.reason, options.detailed or settings.exit_codes == "detailed")
+    refused.exit_code = exit_code(trip.reason, request.detailed or settings.exit_codes == "detailed")
     raise refused
 
 
-def _refuse_plan_of_another_task(layout: Layout, options: Options) -> None:
+def _refuse_plan_of_another_task(layout: Layout, request: RunRequest) -> None:
     """A plan belongs to the instructions that it was made for. One that no run made belongs to any."""
-    mode = options.mode or metadata.read(layout.metadata).mode
-    if mode != "build" or options.accept_changes or not task_file.is_another(layout.instructions, _planned_for(layout)):
+    mode = request.mode or metadata.read(layout.metadata).mode
+    if mode != "build" or request.accept_changes or not task_file.is_another(layout.instructions, _planned_for(layout)):
         return
-    line = options.command_line
+    line = request.command_line
     keep = next_steps.command(line, line.verb or "run", layout.name, next_steps.ACCEPT)
     raise WorkspaceProblem(
         f"The plan of {layout.name} was made for other instructions than those of now.",
@@ -210,10 +210,10 @@ def _planned_for(layout: Layout) -> str:
     return ""
 
 
-def trial_warning(layout: Layout, options: Options, before: Inheritance) -> list[Warned]:
+def trial_warning(layout: Layout, request: RunRequest, before: Inheritance) -> list[Warned]:
     """That this run is a trial."""
     trip = before.trip
-    if trip is None or options.dry_run or options.purpose != "run":
+    if trip is None or request.dry_run or request.purpose != "run":
         return []
     hint = "stop.cooldown is over, so one trial iteration is allowed. If it moves nothing, the run ends."
     return [Warned(trips.refusal(layout.name, trip), hint)]

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.agent.command.command_line import NOT_ASKED, Known
 from claude_iterate.core.events import PlanRead
 from claude_iterate.core.events.vocabulary import ONE_OFF, Purpose
-from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import MODES, Mode
@@ -21,7 +21,7 @@ from claude_iterate.operations import permissions, run_folders
 from claude_iterate.operations.completed_task import find_to_leave
 from claude_iterate.operations.detection.project_commands import test_command
 from claude_iterate.operations.prompt_texts import TextSource
-from claude_iterate.operations.run_options import Options
+from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.inheritance import Inheritance
 from claude_iterate.workspace.layout import Layout
@@ -30,7 +30,7 @@ from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.settings_files import settings_reader
 
 
-class Agent(NamedTuple):
+class Agent(msgspec.Struct, frozen=True):
     """The Claude that a run calls: its version, and the options that it knows."""
 
     version: str
@@ -41,16 +41,16 @@ def plan_run(
     project: Project,
     layout: Layout,
     settings: Settings,
-    options: Options,
+    request: RunRequest,
     run: str,
     agent: Agent,
     before: Inheritance,
 ) -> Plan:
     """The plan of the run with the id `run`, which goes on where `before` ended."""
-    texts = text_source(project, layout, settings, options.mode)
-    before = _accepted(before) if options.accept_changes else before
-    report = _report(layout, options.report or settings.verification.report_filename)
-    one_off_values = {"report_path": str(report), **options.prompt_values}
+    texts = text_source(project, layout, settings, request.mode)
+    before = _accepted(before) if request.accept_changes else before
+    report = _report(layout, request.report or settings.verification.report_filename)
+    one_off_values = {"report_path": str(report), **request.prompt_values}
     return Plan(
         run=run,
         layout=layout,
@@ -58,7 +58,7 @@ def plan_run(
         settings=settings,
         max_iterations=texts.max_iterations,
         environ=dict(project.environ),
-        texts=_texts(texts, options.purpose, one_off_values),
+        texts=_texts(texts, request.purpose, one_off_values),
         review_texts=functools.partial(texts.review, report),
         grading_texts=functools.partial(texts.grading, one_off_values),
         report=report,
@@ -68,22 +68,22 @@ def plan_run(
         permission_mode="" if permissions.mode_is_decided(settings, project) else "default",
         judges_settings=permissions.own_settings_file(settings, project),
         project_has_login=permissions.project_has_login(project),
-        dry_run=options.dry_run,
-        purpose=Purpose(options.purpose),
-        skip_permissions=options.skip_permissions,
+        dry_run=request.dry_run,
+        purpose=Purpose(request.purpose),
+        skip_permissions=request.skip_permissions,
         **_taken_over(before, settings),
         prompt_folders=tuple(texts.folders),
-        command_line=_typed(project, layout, options),
-        checks_only=options.checks_only,
+        command_line=_typed(project, layout, request),
+        checks_only=request.checks_only,
         test_command=test_command(settings, project.root),
-        look_at_plan=_plan_reader(layout, texts.mode, options.purpose),
+        look_at_plan=_plan_reader(layout, texts.mode, request.purpose),
     )
 
 
-def _typed(project: Project, layout: Layout, options: Options) -> CommandLine:
+def _typed(project: Project, layout: Layout, request: RunRequest) -> CommandLine:
     """What was typed; after a dry run of a completed task, the same without `--dry-run` needs `--again`."""
-    line, real = options.command_line, options.changed(dry_run=False)
-    if options.dry_run and options.purpose == Purpose.RUN and find_to_leave(project, layout, real) is not None:
+    line, real = request.command_line, replace(request, dry_run=False)
+    if request.dry_run and request.purpose == Purpose.RUN and find_to_leave(project, layout, real) is not None:
         return replace(line, options=(*line.options, ("--again",)))
     return line
 

@@ -9,7 +9,7 @@ import sys
 from claude_iterate.core.events import Warned
 from claude_iterate.core.settings.modes import stop_settings
 from claude_iterate.engine.plan import Plan
-from claude_iterate.operations.run_options import Options
+from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.sinks.console.console import Console
 from claude_iterate.sinks.console.safe_stream import forces_color
 from claude_iterate.sinks.fanout import Fanout, Sink
@@ -21,10 +21,10 @@ from claude_iterate.workspace.run_folder import run_folder
 from claude_iterate.workspace.run_folder.run_folder import RunFolder
 
 
-def sinks_for_run(plan: Plan, options: Options, troubles: list[Warned], place: RunFolder) -> Fanout:
+def sinks_for_run(plan: Plan, request: RunRequest, troubles: list[Warned], place: RunFolder) -> Fanout:
     """All sinks as one. What goes wrong in a sink becomes one of the `troubles`; the run goes on."""
-    blocks = SharedBlocks() if plan.settings.output == "verbose" and not options.silent else None
-    sinks: list[Sink] = [] if options.silent else [_console(plan, options, blocks)]
+    blocks = SharedBlocks() if plan.settings.output == "verbose" and not request.silent else None
+    sinks: list[Sink] = [] if request.silent else [_console(plan, request, blocks)]
     try:
         log = TextLog(
             plan.log,
@@ -53,13 +53,13 @@ def _columns() -> int:
     return shutil.get_terminal_size().columns
 
 
-def _console(plan: Plan, options: Options, blocks: SharedBlocks | None) -> Console:
+def _console(plan: Plan, request: RunRequest, blocks: SharedBlocks | None) -> Console:
     """With `--json` standard output holds the document and nothing else."""
     return Console(
-        sys.stderr if options.as_json else sys.stdout,
+        sys.stderr if request.as_json else sys.stdout,
         sys.stderr,
         plan.settings.output,
-        options.color and plan.settings.colors,
+        request.color and plan.settings.colors,
         # In attended mode the live line would cover the question.
         live=plan.environ.get("TERM") != "dumb" and not plan.settings.attended,
         columns=_columns,

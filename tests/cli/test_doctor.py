@@ -32,7 +32,7 @@ def test_all_is_well(claude: Path, typed: Type, project: Project, monkeypatch: p
     assert answer.document["ok"] is True
     assert "9.9.9" in findings(answer)["claude"]["message"]
     assert findings(answer)["login"]["state"] == "ok"
-    assert (Path(findings(answer)["prompts"]["message"].rpartition(" in ")[2]) / "iteration.md").is_file()
+    assert (Path(findings(answer)["prompts"]["message"].rpartition(" in ")[2]) / "loop" / "iteration.md").is_file()
     text = typed("doctor")
     assert text.code == 0
     assert "sk-very-secret" not in answer.out + text.out + text.err

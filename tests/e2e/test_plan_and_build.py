@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.operations.run_options import Options
 from claude_iterate.operations.run_plan import text_source
+from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.selftest.harness.script_steps import GO, READY, done, more
 from claude_iterate.workspace.project import Project
 from tests.e2e.conftest import Loop
@@ -239,5 +239,5 @@ def test_the_folders_of_the_project_reach_the_prompts(loop: Loop) -> None:
     ):
         environ = loop.env | {f"CLAUDE_ITERATE_PATHS__{name}_DIR": value for name, value in values.items()}
         project = Project(loop.root, environ)
-        texts = text_source(project, loop.layout, Options().settings_for(project, loop.layout))
+        texts = text_source(project, loop.layout, RunRequest().settings_for(project, loop.layout))
         assert wanted in texts(1, "", "").system

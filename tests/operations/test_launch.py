@@ -12,8 +12,8 @@ import pytest
 from claude_iterate.agent.command.command_line import Known
 from claude_iterate.core.settings.declared import ClaudeSettings, Settings
 from claude_iterate.operations import run_checks
-from claude_iterate.operations.run_options import Options
 from claude_iterate.operations.run_plan import Agent, plan_run
+from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.workspace.inheritance import Inheritance
 from claude_iterate.workspace.project import Project
 from tests.package_path import PACKAGES
@@ -23,7 +23,7 @@ import contextlib, json, os, sys
 from pathlib import Path
 from claude_iterate.operations.launch import launch
 from claude_iterate.operations.permissions import Permissions
-from claude_iterate.operations.run_options import Options
+from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.workspace.project import Project
 
 class User:
@@ -39,7 +39,7 @@ class User:
     steers = staticmethod(contextlib.nullcontext)
 
 project, user = Project(Path.cwd(), os.environ), User()
-done = launch(project, project.layout("w"), Options(as_json=True), user)
+done = launch(project, project.layout("w"), RunRequest(as_json=True), user)
 assert "click" not in sys.modules
 print(json.dumps({"code": done.exit_code, "run": done.run, "heard": user.heard}))
 """
@@ -89,7 +89,7 @@ def test_a_plan_changes_nothing(tmp_path: Path) -> None:
     project = Project(tmp_path, {"HOME": f"{tmp_path}-home"})
     layout = project.create("w", instructions=b"- one\n")
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
-    options = Options(dry_run=True)
+    options = RunRequest(dry_run=True)
     settings = options.settings_for(project, layout)
     plan = plan_run(project, layout, settings, options, "000001-x", Agent("9.9"), Inheritance(killed="000000-x"))
     assert (plan.run, plan.agent_version, plan.dry_run) == ("000001-x", "9.9", True)

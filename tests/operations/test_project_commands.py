@@ -8,8 +8,8 @@ import pytest
 
 from claude_iterate.operations.detection.project_commands import detect
 from claude_iterate.operations.detection.proposed_commands import propose
-from claude_iterate.operations.run_options import Options
 from claude_iterate.operations.run_plan import text_source
+from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.workspace.project import Project
 
 CARGO = {"test": "cargo test", "build": "cargo build", "lint": "cargo clippy"}
@@ -120,7 +120,9 @@ def test_the_commands_reach_the_prompt(tmp_path: Path) -> None:
     project = project_in(tmp_path)
     layout = project.create("w", instructions=b"Do it.\n", settings={"commands.test": "t 1", "commands.build": "b 2"})
     other = project.create("v", instructions=b"Do it.\n", settings={"commands.lint": "l 3"})
-    system = [text_source(project, at, Options().settings_for(project, at))(1, "", "").system for at in (layout, other)]
+    system = [
+        text_source(project, at, RunRequest().settings_for(project, at))(1, "", "").system for at in (layout, other)
+    ]
     assert "- test: `t 1`" in system[0]
     assert "- build: `b 2`" in system[0]
     assert "- lint:" not in system[0]

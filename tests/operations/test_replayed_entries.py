@@ -10,7 +10,7 @@ import pytest
 from claude_iterate.core import events
 from claude_iterate.core.events import Entry, IterationStarted, RunFinished, Said, Warned
 from claude_iterate.operations.playback.paces import RecordedPace, usual_speed
-from claude_iterate.operations.playback.recorded_entries import entries, iteration_range
+from claude_iterate.operations.playback.recorded_entries import Range, entries, iteration_range
 
 
 def line(number: int, event: events.Event) -> bytes:
@@ -55,8 +55,8 @@ def test_an_iteration_has_all_its_attempts() -> None:
     kinds: list[events.Event] = [Warned("w"), IterationStarted(1), Said("a"), IterationStarted(1), Said("b")]
     kinds += [IterationStarted(2), Said("c"), RunFinished("completed")]
     found = [Entry(number, 0.0, 0.0, event) for number, event in enumerate(kinds, 1)]
-    assert iteration_range(found, 1) == (2, 5)
-    assert iteration_range(found, 2) == (6, 7)
+    assert iteration_range(found, 1) == Range(2, 5)
+    assert iteration_range(found, 2) == Range(6, 7)
     assert iteration_range(found, 3) is None
 
 

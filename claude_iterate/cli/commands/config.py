@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
 from claude_iterate.cli import completion, options, output
 from claude_iterate.cli.invocation import Invocation
@@ -245,7 +246,7 @@ def _written(path: Path, key: str, way: str, words: tuple[str, ...], inherited: 
 def _after(invocation: Invocation, setting: Setting, user: bool, workspace: str | None) -> EntryView | None:
     """The effective value after the change; None when another key is bad, which the next command reports."""
     try:
-        return settings_view.entry(_resolved(invocation.changed(flags={}, warns=False), user, workspace), setting)
+        return settings_view.entry(_resolved(replace(invocation, flags={}, warns=False), user, workspace), setting)
     except ExpectedError:
         return None
 

@@ -14,7 +14,7 @@ from claude_iterate.cli.terminal.terminal_user import TerminalUser
 from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.operations import demo_project
 from claude_iterate.operations.launch import launch
-from claude_iterate.operations.run_options import Options
+from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.system import temporary_files
 
 
@@ -32,7 +32,7 @@ def command(invocation: Invocation) -> int:
     there = (*program, "-C", str(folder))
     output.note(f"A task, and a check that must pass before it counts as done: {folder}")
     output.note(f"Now: {shlex.join((*there, 'run', 'demo'))}\n")
-    asked = Options(color=invocation.color, command_line=CommandLine(there))
+    asked = RunRequest(color=invocation.color, command_line=CommandLine(there))
     code = launch(project, layout, asked, TerminalUser()).exit_code
     output.note("\nThat was the real loop; a stand-in played Claude, and nothing was spent. Look around:")
     for words in (("show", "demo"), ("history", "demo"), ("logs", "demo")):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import asdict, replace
+
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.formats import counted
@@ -16,14 +18,14 @@ _SYMBOL = {"ok": "good", "warning": "warning", "problem": "bad"}
 @options.flag("--mend", "fix", hidden=True)
 def command(invocation: Invocation, fix: bool, as_json: bool) -> int:
     """Check Claude, git, folders, settings and workspaces. Exit code 1: there is a problem to fix."""
-    project = invocation.changed(warns=False).project  # a check names unknown variables
+    project = replace(invocation, warns=False).project  # a check names unknown variables
     fixed = fixes.fix(project) if fix else []
     # What could not be fixed is found again by its check.
     findings = examine(project)
     problems = sum(finding.state == "problem" for finding in (*fixed, *findings))
     if as_json:
-        done = {"fixed": [finding._asdict() for finding in fixed]} if fix else {}
-        output.document({"ok": problems == 0, **done, "checks": [finding._asdict() for finding in findings]})
+        done = {"fixed": [asdict(finding) for finding in fixed]} if fix else {}
+        output.document({"ok": problems == 0, **done, "checks": [asdict(finding) for finding in findings]})
         return 1 if problems else 0
     for finding in (*fixed, *findings):
         output.result(f"{output.symbol(_SYMBOL[finding.state])} {finding.check}: {output.foreign(finding.message)}")

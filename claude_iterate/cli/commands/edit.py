@@ -13,7 +13,7 @@ from claude_iterate.core.formats import counted
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.operations import compose
 from claude_iterate.operations.prompt_texts import read_instructions
-from claude_iterate.operations.run_options import Options
+from claude_iterate.operations.run_request import RunRequest
 
 
 @options.command("edit")
@@ -34,7 +34,7 @@ def command(invocation: Invocation, name: str, goal: str | None, dry_run: bool, 
             f"Say what should change: claude-iterate edit {name} --goal TEXT",
         )
     line = options.typed_again(invocation)
-    asked = Options(dry_run=dry_run, as_json=as_json, color=invocation.color, purpose="edit", command_line=line)
+    asked = RunRequest(dry_run=dry_run, as_json=as_json, color=invocation.color, purpose="edit", command_line=line)
     composed = compose.compose(invocation.project, layout, asked, goal, TerminalUser())
     if composed.exit_code:
         return composed.exit_code

@@ -19,7 +19,7 @@ from claude_iterate.errors import UsageProblem
 from claude_iterate.operations import completed_task
 from claude_iterate.operations.completed_task import Completed
 from claude_iterate.operations.launch import launch
-from claude_iterate.operations.run_options import Options
+from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.system import front_process
 from claude_iterate.system.front_process import Worker
 from claude_iterate.views import documents
@@ -121,7 +121,7 @@ def command(invocation: Invocation, /, name: tuple[str, ...], every: bool, paral
     return _one(invocation, name[0], asked, way)
 
 
-def _many(invocation: Invocation, names: tuple[str, ...], every: bool, asked: Options, parallel: int) -> int:
+def _many(invocation: Invocation, names: tuple[str, ...], every: bool, asked: RunRequest, parallel: int) -> int:
     project = invocation.project
     if every and names:
         raise UsageProblem("Choose one of NAME and --all.", "They exclude each other.")
@@ -132,7 +132,7 @@ def _many(invocation: Invocation, names: tuple[str, ...], every: bool, asked: Op
     if asked.cassette:
         line = f"claude-iterate run {found[0]} --dry-run --cassette {asked.cassette}"
         raise UsageProblem("A recorded run is played by one workspace.", f"Run one: {line}")
-    values = asked.flags.values if asked.flags is not None else {}
+    values = asked.settings
     if values.get("attended"):
         raise UsageProblem("Attended mode is for one run.", f"Run one: claude-iterate run {found[0]} --attended")
     return run_many(project, found, asked, parallel, quiet=values.get("output") == "quiet")
@@ -142,7 +142,7 @@ def run_in_mode(invocation: Invocation, name: str, mode: str, given: dict[str, A
     """One run in a mode that is not the workspace's own."""
     way = _way(given)
     asked = _options(invocation, **given)
-    return _one(invocation, name, asked.changed(mode=mode, command_line=replace(asked.command_line, verb=mode)), way)
+    return _one(invocation, name, replace(asked, mode=mode, command_line=replace(asked.command_line, verb=mode)), way)
 
 
 def _way(given: dict[str, Any]) -> str:
@@ -158,7 +158,7 @@ def _way(given: dict[str, Any]) -> str:
     return way
 
 
-def _one(invocation: Invocation, name: str, asked: Options, way: str) -> int:
+def _one(invocation: Invocation, name: str, asked: RunRequest, way: str) -> int:
     project = invocation.project
     layout = project.layout(name)
     if not way and (not on_terminal() or os.getpid() == 1):
@@ -169,7 +169,7 @@ def _one(invocation: Invocation, name: str, asked: Options, way: str) -> int:
 
     side = front_process.split()
     if isinstance(side, front_process.Worker):
-        return _run(invocation, layout, asked.changed(silent=way == "watch"), side, bool(way))
+        return _run(invocation, layout, replace(asked, silent=way == "watch"), side, bool(way))
     code = side.wait()
     if code is not None or way != "watch":
         return code or 0
@@ -178,7 +178,7 @@ def _one(invocation: Invocation, name: str, asked: Options, way: str) -> int:
 
 
 def _run(
-    invocation: Invocation, layout: Layout, asked: Options, worker: Worker | None = None, detaches: bool = False
+    invocation: Invocation, layout: Layout, asked: RunRequest, worker: Worker | None = None, detaches: bool = False
 ) -> int:
     project, user, as_json = invocation.project, TerminalUser(worker, detaches), asked.as_json
     if (done := completed_task.to_leave(project, layout, asked, user)) is not None:
@@ -189,15 +189,15 @@ def _run(
     return performed.exit_code
 
 
-def _options(invocation: Invocation, allow: tuple[str, ...], dry_run: bool, as_json: bool, **given: Any) -> Options:
-    return Options(
+def _options(invocation: Invocation, allow: tuple[str, ...], dry_run: bool, as_json: bool, **given: Any) -> RunRequest:
+    return RunRequest(
         again=given.pop("again"),
         skip_permissions=given.pop("dangerously_skip_permissions"),
         detailed=given.pop("detailed_exit_code"),
         accept_changes=given.pop("accept_changes"),
         reset=given.pop("reset"),
         cassette=_cassette(given.pop("cassette"), dry_run),
-        flags=options.layer_from_options(_settings(**given)),
+        settings=options.layer_from_options(_settings(**given)).values,
         allow=allow,
         dry_run=dry_run,
         as_json=as_json,

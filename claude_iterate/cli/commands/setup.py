@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import click
+import msgspec
 
 from claude_iterate.cli import completion, options, output
 from claude_iterate.cli.invocation import Invocation, has_whole_terminal, on_terminal
@@ -15,13 +15,12 @@ from claude_iterate.errors import AgentProblem, UsageProblem, WorkspaceProblem
 from claude_iterate.operations import compose, first_questions, instructions
 from claude_iterate.operations.compose import find_claude
 from claude_iterate.operations.detection.proposed_commands import propose
-from claude_iterate.operations.run_options import Options
+from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 
 
-@dataclass(frozen=True)
-class _Given:
+class _Given(msgspec.Struct, frozen=True):
     """The command line."""
 
     name: str
@@ -152,7 +151,7 @@ def _compose(invocation: Invocation, layout: Layout | None, given: _Given) -> tu
         layout = project.create(given.name, given.mode, given.settings)
     elif not given.dry_run:
         instructions.change_workspace(layout, given.mode, given.settings)
-    asked = Options(
+    asked = RunRequest(
         dry_run=given.dry_run,
         as_json=given.as_json,
         color=invocation.color,

@@ -11,7 +11,7 @@ from claude_iterate.core.events import ErrandFinished
 from claude_iterate.core.formats import listed
 from claude_iterate.core.reports import validation
 from claude_iterate.operations.launch import launch
-from claude_iterate.operations.run_options import Options
+from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.system.near_paths import near
 from claude_iterate.workspace.files import atomic, untrusted_files
 from claude_iterate.workspace.files.untrusted_files import Snapshot
@@ -36,8 +36,8 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
     layout = invocation.project.layout(name)
     path = layout.folder / "validation-report.md"
     before = untrusted_files.snapshot(path)
-    asked = Options(
-        flags=options.layer_from_options({"output": options.output_level(verbose, quiet)}),
+    asked = RunRequest(
+        settings=options.layer_from_options({"output": options.output_level(verbose, quiet)}).values,
         dry_run=dry_run,
         as_json=as_json,
         color=invocation.color,

@@ -15,7 +15,7 @@ from claude_iterate.core.tones import CHANGED
 from claude_iterate.errors import UsageProblem
 from claude_iterate.operations.launch import launch
 from claude_iterate.operations.prompt_texts import read_instructions
-from claude_iterate.operations.run_options import Options
+from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.views import documents, evidence_view
 from claude_iterate.views.story.proofs import EvidenceView
 from claude_iterate.workspace.files import untrusted_files
@@ -53,8 +53,8 @@ def command(invocation: Invocation, /, name: str, show_report: bool, as_json: bo
     project = invocation.project
     layout = project.layout(name)
     read_instructions(layout)
-    asked = Options(
-        flags=options.layer_from_options({**{key: given[key] for key in _SETTINGS}, "output": level}),
+    asked = RunRequest(
+        settings=options.layer_from_options({**{key: given[key] for key in _SETTINGS}, "output": level}).values,
         skip_permissions=given["dangerously_skip_permissions"],
         dry_run=given["dry_run"],
         accept_changes=given["accept_changes"],

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.agent.protocol.stream import Translator
 from claude_iterate.core.events import Warned
 from claude_iterate.core.formats import counted
-from claude_iterate.core.records import Record
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.engine.plan import Plan
 from claude_iterate.operations.cassettes.recorded_calls import REVIEW, Beside, RecordedCall
@@ -29,7 +29,7 @@ _REAL = "Checks, stop scripts and hooks run for real, in the project as it is no
 Step = dict[str, Any]
 
 
-class Cassette(Record):
+class Cassette(msgspec.Struct, frozen=True):
     """The recorded run `run`, ready to be played. `calls` are steps by kind of call; `plan` and `report` are what the
     agent's files were before; `hung` counts the calls that wait for the run to cut them."""
 

@@ -6,11 +6,12 @@ The reports, the plan and standard error are not in `raw/`; the journal says whe
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, get_args
+from typing import Any, get_args
+
+import msgspec
 
 from claude_iterate.core import events
 from claude_iterate.core.events.vocabulary import Cause
-from claude_iterate.core.records import Record
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import reduce
@@ -23,7 +24,7 @@ _BY_THE_RUN = frozenset({Cause.IDLE, Cause.TIMEOUT, Cause.DURATION, Cause.LINGER
 _PRINTED = frozenset(get_args(events.StreamEvent)) - {events.UsageReported, events.ErrorPrinted}
 
 
-class Beside(NamedTuple):
+class Beside(msgspec.Struct, frozen=True):
     """Something that was not printed: it came `after` so many events. `verb` and `value` are a step of the fake."""
 
     after: float
@@ -31,7 +32,7 @@ class Beside(NamedTuple):
     value: Any
 
 
-class RecordedCall(Record, frozen=False):
+class RecordedCall(msgspec.Struct):
     """One call: `kind` says what it was for, `name` is that of its file in `raw/`; of a review only the beginning of
     the name is known, and the session tells which one it is. `hung`: it did not end by itself."""
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import hmac
 from ipaddress import ip_address
-from typing import NamedTuple
 from urllib.parse import quote
+
+import msgspec
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 POLICY = (
@@ -29,7 +30,7 @@ _OPEN = "/static/"
 """Our own style sheet and script: they are in every copy of the package."""
 
 
-class Keys(NamedTuple):
+class Keys(msgspec.Struct, frozen=True):
     """What opens the dashboard: the token of the printed address, and the value of the cookie that it is changed for.
     `names` are the hosts that an address may have; `addresses`: any IP address, too."""
 
@@ -40,7 +41,7 @@ class Keys(NamedTuple):
     addresses: bool = False
 
 
-class Visit(NamedTuple):
+class Visit(msgspec.Struct, frozen=True):
     """What a request says of itself. `site` is Sec-Fetch-Site, which pages cannot forge."""
 
     method: str
@@ -59,7 +60,7 @@ class Visit(NamedTuple):
         return self.path == "/events" or self.path.endswith("/events")
 
 
-class Answer(NamedTuple):
+class Answer(msgspec.Struct, frozen=True):
     """What is answered instead of the page: a refusal, or after a right token the address without it."""
 
     status: int

@@ -9,7 +9,7 @@ import itertools
 import json
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -33,7 +33,7 @@ class Drawing(Protocol):
         """The page; None when nothing changed."""
 
 
-class Since(NamedTuple):
+class Since(msgspec.Struct, frozen=True):
     """What a browser has: of which follower, up to which version, and up to which line."""
 
     follower: int = 0

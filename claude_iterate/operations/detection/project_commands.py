@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from claude_iterate.core.records import Record
+import msgspec
+
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.operations.detection.project_files import MANAGERS, TARGET, json_in, names_in, text_of
 
@@ -21,7 +22,7 @@ _NO_TEST = "no test specified"
 """What `npm init` writes as the test of a project that has none."""
 
 
-class Detected(Record):
+class Detected(msgspec.Struct, frozen=True):
     """`kind` is the first kind that was recognised, empty for none; `commands` has `test`, `build`, `lint` where they
     are known."""
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from claude_iterate.core.records import Record
+import msgspec
+
 from claude_iterate.errors import ExpectedError
 from claude_iterate.operations.detection.project_commands import WORDS, detect
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.settings_files import settings_writer
 
 
-class Proposal(Record):
+class Proposal(msgspec.Struct, frozen=True):
     """What was written, and where; `problem` says why it could not be."""
 
     kind: str = ""

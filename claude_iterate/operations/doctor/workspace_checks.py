@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
+import msgspec
+
 from claude_iterate.agent.processes.leftover_processes import leftovers
 from claude_iterate.core.events import RunFinished
-from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.rules.next_steps import renamed
 from claude_iterate.errors import ExpectedError, NewerFormat, WorkspaceProblem
 from claude_iterate.operations.permissions import unrestricted
@@ -25,7 +26,7 @@ from claude_iterate.workspace.settings_files import settings_reader
 FIX = "Fix it: claude-iterate doctor --fix"
 
 
-class Finding(NamedTuple):
+class Finding(msgspec.Struct, frozen=True):
     """What a check found: ok, warning (may stay as it is) or problem (must be fixed), and how to fix it."""
 
     check: str

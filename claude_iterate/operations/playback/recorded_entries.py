@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
@@ -54,7 +53,7 @@ def _lost(numbers: list[int]) -> events.Warned:
     return events.Warned(f"{where} of the journal cannot be read: something is missing here.")
 
 
-class Range(NamedTuple):
+class Range(msgspec.Struct, frozen=True):
     """The entries of one iteration, by their numbers."""
 
     first: int

@@ -6,9 +6,10 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import IO, Any, TextIO
 
+import msgspec
+
 from claude_iterate.core.events import Entry, RunStarted
 from claude_iterate.core.events.run_events import JOURNAL_FORMAT
-from claude_iterate.core.records import Record
 from claude_iterate.core.secrets.redact import Redactor
 from claude_iterate.core.state.recorded_settings import recorded_settings
 from claude_iterate.core.state.run_state import Batch
@@ -26,7 +27,7 @@ from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 
 
-class ReplayedRun(Record):
+class ReplayedRun(msgspec.Struct, frozen=True):
     """What is shown: a run, or one iteration of it, on a level. `redactor` cleans the full texts, which come from the
     raw output; `missing` says where there is none."""
 

@@ -7,12 +7,13 @@ so that it looks the same with any font.
 from __future__ import annotations
 
 import io
+import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from html import escape
-from typing import NamedTuple
 
-from claude_iterate.core.expressions import expression
+import msgspec
+
 from claude_iterate.core.formats import counted, width
 
 COLUMNS = 100
@@ -20,7 +21,7 @@ MOST_LINES = 400
 _FIRST_LINES = 100
 _CELL, _LINE, _SIZE, _MARGIN, _TOP = 8.4, 19, 14, 16, 44
 _STYLES = {"1": "b", "2": "d", "31": "r", "32": "g", "33": "y", "36": "c"}
-_CODE = expression(r"\x1b\[([0-9;]*)m")
+_CODE = re.compile(r"\x1b\[([0-9;]*)m")
 _SHEET = (
     "text{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;"
     f"font-size:{_SIZE}px;fill:#d7dae0;white-space:pre}}"
@@ -28,7 +29,7 @@ _SHEET = (
 )
 
 
-class Piece(NamedTuple):
+class Piece(msgspec.Struct, frozen=True):
     """Some text of one look, from a column on."""
 
     column: int

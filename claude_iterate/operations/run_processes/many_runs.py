@@ -10,14 +10,15 @@ import contextlib
 import time
 from collections.abc import Callable, Sequence
 
+from msgspec.structs import replace
+
 from claude_iterate.core.events import HeldBack, WaitStarted
 from claude_iterate.core.events.vocabulary import Kind, Why
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold_from
 from claude_iterate.errors import ExpectedError
-from claude_iterate.operations.run_options import Options
-from claude_iterate.operations.run_processes.run_order import Began, Ended, Refused, order
-from claude_iterate.operations.run_processes.started_run import StartedRun
+from claude_iterate.operations.run_processes.run_process import Began, Ended, Refused, RunProcess
+from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.system import signals
 from claude_iterate.workspace.journal.follower import JournalFollower
 from claude_iterate.workspace.layout import Layout
@@ -37,7 +38,7 @@ class OneRun:
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self.name = layout.name
-        self.process: StartedRun | None = None
+        self.process: RunProcess | None = None
         self.run = ""
         self.state = RunState()
         self.ended: Ended | Refused | None = None
@@ -80,12 +81,12 @@ class ManyRuns:
         self,
         project: Project,
         layouts: Sequence[Layout],
-        options: Options,
+        request: RunRequest,
         parallel: int,
         show: Callable[[list[OneRun]], None],
     ) -> None:
         self._project = project
-        self._options = options
+        self._request = request
         self._parallel = parallel or len(layouts)
         self._show = show
         self._signals: list[str] = []
@@ -126,9 +127,9 @@ class ManyRuns:
         free = self._parallel - len(self._live())
         waiting = [run for run in self.runs if run.process is None and run.ended is None]
         for run in waiting[:free] if not self._stopping else ():
-            asked, run.told = self._options.changed(held=self._held), self._held
+            asked, run.told = replace(self._request, held=self._held), self._held
             try:
-                run.process = StartedRun(order(self._project, run.name, asked), self._project.environ)
+                run.process = RunProcess(self._project, run.name, asked)
             except (OSError, ExpectedError) as error:
                 run.ended = Refused(f"It could not be started: {error}", f"claude-iterate run {run.name}")
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import time
 
-from claude_iterate.core.records import Record
+import msgspec
+
 from claude_iterate.core.state.requests import UNCHANGED
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace.journal import reader
@@ -27,7 +28,7 @@ _SAYINGS = {
 }
 
 
-class Reply(Record):
+class Reply(msgspec.Struct, frozen=True):
     """What a run said to a request. `answered`: it has taken the request; `over`: it ended before it could; else it is
     silent, and will find the request. `effective` is False when there was nothing to do."""
 

@@ -1,4 +1,4 @@
-"""The process of a run that another program started: reads its order, runs it, says how it ended."""
+"""The process of a run that another program started: reads what to start, runs it, says how it ended."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from pathlib import Path
 import msgspec
 
 from claude_iterate.core.settings.declared import PERMISSION_MODES
+from claude_iterate.core.settings.layers import layer_from_document
 from claude_iterate.engine.plan import Plan
 from claude_iterate.errors import ExpectedError
 from claude_iterate.operations import completed_task
 from claude_iterate.operations.launch import launch
 from claude_iterate.operations.permissions import Permissions
-from claude_iterate.operations.run_processes.run_order import Answer, Began, Ended, Noted, Refused, RunOrder
+from claude_iterate.operations.run_processes.run_process import Answer, Began, Ended, Noted, Refused, Start
 from claude_iterate.system import crash_reports
+from claude_iterate.workspace.project import Project
 
 _LARGEST = 16 * 1024 * 1024
 INTERRUPTED = 130
@@ -36,7 +38,7 @@ class _Line:
             os.write(self._handle, msgspec.json.encode(answer) + b"\n")
 
 
-class _Absent:
+class _NonInteractiveUser:
     """Implements `operations.user.User`: there is no user to ask, and what is said reaches the program."""
 
     can_answer = False
@@ -73,8 +75,7 @@ def main() -> int:
         os.dup2(nothing.fileno(), 1)
     ended: Ended | Refused
     try:
-        order = _order(source)
-        ended = _performed(order, source, line)
+        ended = _perform(_read_start(source), source, line)
     except ExpectedError as problem:
         ended = Refused(problem.message, problem.hint, problem.exit_code)
     except KeyboardInterrupt:
@@ -85,24 +86,25 @@ def main() -> int:
     return ended.exit_code
 
 
-def _order(source: int) -> RunOrder:
+def _read_start(source: int) -> Start:
     data = b""
     while not data.endswith(b"\n") and len(data) < _LARGEST:
         more = os.read(source, 65536)
         if not more:
             raise KeyboardInterrupt  # the program is gone already
         data += more
-    return msgspec.json.decode(data, type=RunOrder)
+    return msgspec.json.decode(data, type=Start)
 
 
-def _performed(order: RunOrder, source: int, line: _Line) -> Ended:
-    if not order.outlives:
+def _perform(start: Start, source: int, line: _Line) -> Ended:
+    if not start.outlives:
         threading.Thread(target=_end_with, args=(source,), daemon=True).start()
-    project, options, user = order.project(os.environ), order.asked(), _Absent(line)
-    layout = project.layout(order.workspace)
-    if (left := completed_task.to_leave(project, layout, options, user)) is not None:
+    flags = layer_from_document("flag", "command line", start.project_settings) if start.project_settings else None
+    project, user = Project(Path(start.root), os.environ, flags), _NonInteractiveUser(line)
+    layout = project.layout(start.workspace)
+    if (left := completed_task.to_leave(project, layout, start.request, user)) is not None:
         return Ended(left.exit_code)
-    done = launch(project, layout, options, user)
+    done = launch(project, layout, start.request, user)
     return Ended(done.exit_code, done.run)
 
 

@@ -11,7 +11,7 @@ from claude_iterate.core.events import HeldBack, Warned, WorktreeMade
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.engine.plan import Plan
 from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.operations.run_options import Options
+from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.operations.user import User
 from claude_iterate.progress.worktrees import Worktree, find, remains
 from claude_iterate.system.programs import found_outside
@@ -26,17 +26,17 @@ _MOST = 500
 """Other workspaces that are looked at."""
 
 
-def is_asked(settings: Settings, options: Options) -> bool:
+def is_asked(settings: Settings, request: RunRequest) -> bool:
     """The run is to work in a worktree."""
-    return bool(settings.worktree) and not options.dry_run and options.purpose in _USERS
+    return bool(settings.worktree) and not request.dry_run and request.purpose in _USERS
 
 
-def found(project: Project, layout: Layout, settings: Settings, options: Options) -> Worktree | None:
+def found(project: Project, layout: Layout, settings: Settings, request: RunRequest) -> Worktree | None:
     """Where the run is to work; None: in the project. A WorkspaceProblem when it cannot; nothing is written yet."""
-    if options.dry_run or options.purpose not in _USERS:
+    if request.dry_run or request.purpose not in _USERS:
         return None
     if not settings.worktree:
-        _refuse_elsewhere(project, layout, options)
+        _refuse_elsewhere(project, layout, request)
         return None
     environ = project.environ
     if settings.sandbox.kind != "none":
@@ -44,11 +44,11 @@ def found(project: Project, layout: Layout, settings: Settings, options: Options
     return find(project.root, layout.name, settings.worktree, environ)
 
 
-def _refuse_elsewhere(project: Project, layout: Layout, options: Options) -> None:
+def _refuse_elsewhere(project: Project, layout: Layout, request: RunRequest) -> None:
     """To prove the project says nothing of work that is in a worktree, and was not merged; and a killed run goes on
     where it worked."""
-    if options.purpose == "run":
-        _refuse_to_go_on_here(layout, options)
+    if request.purpose == "run":
+        _refuse_to_go_on_here(layout, request)
         return
     last = reader.last_run(layout, ("run",))
     made = last[1].worktree.made if last is not None else None
@@ -57,14 +57,14 @@ def _refuse_elsewhere(project: Project, layout: Layout, options: Options) -> Non
     merge = remains(project.root, made.path, made.branch, project.environ).merge
     if not merge and not os.path.isdir(made.path):  # noqa: PTH112 - Path.is_dir may raise
         return
-    there = shlex.join([*options.command_line.program, "verify", layout.name, f"--worktree={made.branch}"])
+    there = shlex.join([*request.command_line.program, "verify", layout.name, f"--worktree={made.branch}"])
     raise WorkspaceProblem(
         f"The last run of {layout.name} worked in a worktree, on the branch {made.branch}: its work is not here.",
         f"Prove it there: {there}" + (f"; or merge it first: {merge}" if merge else ""),
     )
 
 
-def _refuse_to_go_on_here(layout: Layout, options: Options) -> None:
+def _refuse_to_go_on_here(layout: Layout, request: RunRequest) -> None:
     if not os.path.isdir(layout.root / "claude-iterate" / "worktrees" / layout.name):  # noqa: PTH112 - as above
         return
     last = reader.last_run(layout, ("run",))
@@ -72,7 +72,7 @@ def _refuse_to_go_on_here(layout: Layout, options: Options) -> None:
     reset = str(metadata.read(layout.metadata).document.get(metadata.RESET_AFTER, ""))
     if last is None or made is None or not os.path.isdir(made.path) or reset >= last[0]:  # noqa: PTH112
         return
-    program, line = shlex.join(options.command_line.program), options.command_line
+    program, line = shlex.join(request.command_line.program), request.command_line
     words = [word for option in line.options for word in option]
     there = shlex.join([*line.program, line.verb or "run", layout.name, f"--worktree={made.branch}", *words])
     raise WorkspaceProblem(
@@ -103,9 +103,9 @@ def put_away(tree: Worktree | None, user: User) -> None:
         user.warn(why)
 
 
-def warnings(project: Project, layout: Layout, tree: Worktree | None, options: Options) -> list[Warned]:
+def warnings(project: Project, layout: Layout, tree: Worktree | None, request: RunRequest) -> list[Warned]:
     """What is not in the worktree; without one, which other run works in the same folder."""
-    if options.purpose != "run" or options.dry_run:
+    if request.purpose != "run" or request.dry_run:
         return []
     if tree is None:
         return [_shared(layout.name, other) for other in _others(project, layout)]

@@ -1,25 +1,26 @@
-"""What a command asks of a run, and the settings that follow from it."""
+"""What is asked of a run beyond the settings files. Every run starts from one: here, or as JSON in another process."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.core.events import HeldBack
-from claude_iterate.core.records import Record
 from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.declared import Settings
-from claude_iterate.core.settings.layers import Layer
+from claude_iterate.core.settings.layers import Layer, layer_from_document
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 
 
-class Options(Record):
-    """What the command line says beyond settings."""
+class RunRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the command line, or a program, says."""
 
-    flags: Layer | None = None
+    settings: dict[str, Any] = {}
+    """Settings by dotted key; they win over all files and variables."""
     allow: tuple[str, ...] = ()
     skip_permissions: bool = False
     dry_run: bool = False
@@ -45,14 +46,19 @@ class Options(Record):
     command_line: CommandLine = CommandLine()
     held: HeldBack | None = None
     """Another run met a usage limit before this one began."""
-    prompt_values: Mapping[str, str] = {}
+    prompt_values: dict[str, str] = {}
     """Variables in the prompt of a one-off call."""
+
+    @property
+    def layer(self) -> Layer:
+        """Its settings; a SettingsProblem when one has a bad value."""
+        return layer_from_document("flag", "command line", self.settings)
 
     def settings_for(self, project: Project, layout: Layout) -> Settings:
         """The settings of the run: all layers, `--allow` added. A dry run has the built-in fake for Claude, and no
         checks and stop scripts, because it does no work that they could look at; with a cassette it has them, because
         they are what is to be tried."""
-        settings = project.settings_for(layout, self.flags).settings
+        settings = project.settings_for(layout, self.layer).settings
         claude = settings.claude
         if self.allow:
             claude = replace(claude, allowed_tools=(*claude.allowed_tools, *self.allow))
