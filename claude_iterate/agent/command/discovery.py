@@ -77,7 +77,10 @@ def _program(name: str, environ: Mapping[str, str], root: Path) -> str:
         return found
     if os.path.sep in program and Path(program).exists():
         raise AgentProblem(f"{program} is not an executable file.", f"Make it one: chmod +x {program}")
-    hint = "Install it: npm install -g @anthropic-ai/claude-code"
+    hint = (
+        "Install it: npm install -g @anthropic-ai/claude-code; "
+        "or say where it is, if `claude` is an alias of your shell: claude-iterate config --global claude.command PATH"
+    )
     if name != "claude":
         hint = f"`claude.command` is {name!r}; see: claude-iterate config claude.command"
     raise AgentProblem("Claude CLI not found. Make sure 'claude' is installed and in PATH.", hint)
