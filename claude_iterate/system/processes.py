@@ -1,7 +1,7 @@
-"""What the operating system knows about processes: children, orphans, environments, identities, exits.
+"""What the operating system knows about one process: whether it lives, which one it is, how it ends.
 
-Linux and macOS are supported; the rooms above `system` do not ask which of them this is. The guardian imports this
-module in a bare Python, so it needs nothing but the standard library, and little of that.
+Linux and macOS are supported; the rooms above `system` do not ask which of them this is. `process_table` looks at all
+processes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import ctypes
 import functools
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 
@@ -25,9 +24,10 @@ except ImportError:  # pragma: no cover - Windows
     fcntl = None  # type: ignore[assignment]
 
 LINUX = sys.platform.startswith("linux")
+if not LINUX:
+    import psutil  # Linux tells the same of one process in a single short file, and `list` asks for each workspace
 _PR_SET_CHILD_SUBREAPER = 36
 _F_SETPIPE_SZ = 1031
-_CHUNK = 64 * 1024
 
 
 def become_subreaper() -> None:
@@ -85,49 +85,9 @@ def _lists_children() -> bool:
     return LINUX and os.path.exists(f"/proc/self/task/{os.getpid()}/children")
 
 
-def with_environment(variable: str, value: str) -> Iterator[int]:
-    """Living processes that started with `variable=value` in their environment, ourselves excluded."""
-    marker = f"{variable}={value}".encode()
-    for pid, environment in _environments():
-        if marker in environment and pid != os.getpid() and is_alive(pid):
-            yield pid
-
-
-def _environments() -> Iterator[tuple[int, list[bytes]]]:
-    if LINUX:
-        for name in os.listdir("/proc"):
-            if name.isdigit():
-                with contextlib.suppress(OSError):
-                    yield int(name), _read(f"/proc/{name}/environ").split(b"\0")
-        return
-    # macOS and the BSDs: ps prints the environment of our own processes after the command.
-    with contextlib.suppress(OSError, subprocess.SubprocessError):
-        command = ["ps", "-Eww", "-A", "-o", "pid=,command="]
-        listing = subprocess.run(command, capture_output=True, timeout=10, check=False)
-        for line in listing.stdout.splitlines():
-            pid, _, rest = line.strip().partition(b" ")
-            if pid.isdigit():
-                yield int(pid), rest.split(b" ")
-
-
 def _read(path: str) -> bytes:
-    # Not with `open`, which asks twice as many things of the system: a look at all processes calls this for each.
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        data = os.read(handle, _CHUNK)
-        while more := os.read(handle, _CHUNK):
-            data += more
-        return data
-    finally:
-        os.close(handle)
-
-
-def describe(pid: int) -> str:
-    """The command line of a process, for users."""
-    with contextlib.suppress(OSError):
-        words = _read(f"/proc/{pid}/cmdline").split(b"\0")
-        return b" ".join(words).decode("utf-8", "replace").strip()[:120] or f"process {pid}"
-    return f"process {pid}"
+    with open(path, "rb") as file:
+        return file.read()
 
 
 def _stat(pid: int) -> list[bytes]:
@@ -145,10 +105,8 @@ def start_identity(pid: int) -> str:
     if LINUX:
         stat = _stat(pid)
         return f"{_pid_namespace()}/{stat[19].decode()}" if len(stat) > 19 else ""
-    with contextlib.suppress(OSError, subprocess.SubprocessError):
-        command = ["env", "TZ=UTC", "LC_ALL=C", "ps", "-o", "lstart=", "-p", str(pid)]
-        words = subprocess.run(command, capture_output=True, timeout=10, check=False).stdout.decode().split()
-        return "/" + "-".join(words) if words else ""
+    with contextlib.suppress(psutil.Error):
+        return f"/{psutil.Process(pid).create_time()}"
     return ""
 
 
@@ -160,28 +118,16 @@ def _pid_namespace() -> str:
     return ""
 
 
-def descendants(roots: set[int]) -> set[int]:
-    """Living children of these processes, their children and so on (Linux; elsewhere always empty)."""
-    if not LINUX or not roots:
-        return set()
-    parents: dict[int, int] = {}
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            with contextlib.suppress(IndexError):
-                parents[int(name)] = int(_stat(int(name))[1])
-    found: set[int] = set()
-    fresh = roots
-    while fresh:
-        fresh = {pid for pid, parent in parents.items() if parent in fresh} - found - roots
-        found |= fresh
-    return {pid for pid in found if is_alive(pid)}
-
-
 def is_alive(pid: int) -> bool:
     """True while the process runs; a zombie is dead."""
     if LINUX:
         return _stat(pid)[:1] not in ([], [b"Z"], [b"X"])
-    return signals.send(pid, 0)
+    try:
+        return psutil.Process(pid).status() not in {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}
+    except psutil.NoSuchProcess:
+        return False
+    except psutil.AccessDenied:
+        return True
 
 
 def reap(pid: int) -> None:

@@ -23,7 +23,7 @@ from claude_iterate.agent.processes.gathering_poll import GatheringPoll
 from claude_iterate.agent.processes.threads import WORKERS
 from claude_iterate.agent.protocol.framing import LineFramer
 from claude_iterate.errors import AgentProblem, ExpectedError, WorkspaceProblem
-from claude_iterate.system import namespaces, processes, signals
+from claude_iterate.system import process_table, processes, signals
 
 CHUNK = 256 * 1024
 _PLENTY = 128 * 1024
@@ -94,7 +94,7 @@ class ChildProcess:
             return
         # The first process inside leads the group and is deaf to all but SIGKILL, which takes everything with it.
         deaf = self._closed_in and number != signal.SIGKILL
-        inside = namespaces.first_two(self.pid) if deaf else None
+        inside = process_table.sandbox_processes(self.pid) if deaf else None
         target = self.pid if inside is None else inside[0] if group else inside[1]
         signals.send(target, number, group)
 

@@ -23,7 +23,7 @@ from claude_iterate.engine.work.suite_run import count_tests
 from claude_iterate.progress.ignored import literally
 from claude_iterate.progress.places import Place
 from claude_iterate.progress.project_work import Look, Work
-from claude_iterate.system import output_files
+from claude_iterate.system import process_table
 from claude_iterate.workspace.layout import Layout
 
 _NAMES = 50
@@ -167,7 +167,7 @@ def place_of(layout: Layout, run: str, ignore: tuple[str, ...]) -> Place:
     inside = [f"{path.relative_to(root)}/" for path in own if path != root and path.is_relative_to(root)]
     kept = [str(path.relative_to(root)) for path in (layout.instructions, layout.todo) if path.is_relative_to(root)]
     notes = tuple(map(str, (layout.todo, layout.working, layout.plan, layout.impl)))
-    printed = [literally(str(path.relative_to(root))) for path in output_files.within(root)]
+    printed = [literally(str(path.relative_to(root))) for path in process_table.output_files(root)]
     return Place(root, layout.name, run, tuple(inside), tuple(kept), (*ignore, *printed), notes)
 
 
