@@ -19,10 +19,10 @@ from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.layers import layer_from_document
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.errors import ExpectedError, UsageProblem, WorkspaceProblem
-from claude_iterate.operations.run_processes import requests_to_runs
-from claude_iterate.operations.run_processes.requests_to_runs import Reply
+from claude_iterate.operations import steering
 from claude_iterate.operations.run_processes.run_process import Began, Noted, Refused, RunProcess
 from claude_iterate.operations.run_request import RunRequest
+from claude_iterate.operations.steering import Reply
 from claude_iterate.views import history_view, listing_view, run_view, workspace_view
 from claude_iterate.views.history_view import HistoryView
 from claude_iterate.views.listing_view import ListingView
@@ -153,9 +153,9 @@ class Workspace:
     def ask(self, verb: str, *, now: bool = False) -> Reply:
         """Ask the run under way to `pause`, `resume`, `stop` (with `now`: at once), `skip`, `reboot` or `retry`; its
         answer."""
-        if verb not in requests_to_runs.VERBS:
-            raise UsageProblem(f"A run cannot be asked to {verb!r}.", f"It can {', '.join(requests_to_runs.VERBS)}.")
-        return requests_to_runs.ask(self._layout, verb, now)
+        if verb not in steering.VERBS:
+            raise UsageProblem(f"A run cannot be asked to {verb!r}.", f"It can {', '.join(steering.VERBS)}.")
+        return steering.ask(self._layout, verb, now)
 
     def note(self, text: str) -> str:
         """Leave a note for the next iteration; its name."""

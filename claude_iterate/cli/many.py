@@ -16,7 +16,7 @@ from claude_iterate.core.state.items_done import items_done
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.tones import UNPROVEN, state_words
 from claude_iterate.errors import ExpectedError, UsageProblem
-from claude_iterate.operations import completed_task
+from claude_iterate.operations import run_checks
 from claude_iterate.operations.run_processes.many_runs import ManyRuns, OneRun
 from claude_iterate.operations.run_processes.run_process import Noted, Refused
 from claude_iterate.operations.run_request import RunRequest
@@ -107,7 +107,7 @@ def _sharing(project: Project, layouts: Sequence[Layout], request: RunRequest) -
 def _works_in_project(project: Project, layout: Layout, request: RunRequest) -> bool:
     try:
         in_project = request.settings_for(project, layout).worktree is None
-        return in_project and completed_task.find_to_leave(project, layout, request) is None
+        return in_project and run_checks.find_to_leave(project, layout, request) is None
     except ExpectedError:  # its run will say what is wrong
         return False
 
@@ -131,7 +131,7 @@ def _row(run: OneRun) -> tuple[str, ...]:
 
 def _before(run: OneRun) -> str:
     """Of a completed task that was left as it is: `was completed before (not proven)`."""
-    done = completed_task.find(run.layout)
+    done = run_checks.find(run.layout)
     unproven = UNPROVEN.get(done.known_by or "", "") if done is not None else ""
     return f"was completed before ({unproven})" if unproven else "was completed before"
 

@@ -27,7 +27,7 @@ def watch(layouts: Callable[[], Sequence[Layout]], only: bool, plain: bool = Fal
         _print_changes(layouts)
         return
     try:
-        from claude_iterate.operations.watching.watch_screen import WatchScreen
+        from claude_iterate.operations.watch_screen import WatchScreen
     except ImportError as missing:
         raise ExpectedError(f"The full screen needs {missing.name}.", "pip install textual, or use --plain") from None
     if click.get_current_context().color is False:

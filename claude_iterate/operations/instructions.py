@@ -1,25 +1,46 @@
-"""The instructions of a workspace: read before they are replaced, written with a backup, announced when complete."""
+"""The instructions of a workspace: read before they are replaced, written with a backup, announced when complete.
+
+Claude writes or revises them: alone from a goal, or in a conversation that takes the terminal. The old text is never
+lost.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
+import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+import msgspec
+from msgspec.structs import replace
+
+from claude_iterate.agent import conversation
+from claude_iterate.agent.command import discovery
+from claude_iterate.agent.command.environment import run_environment
+from claude_iterate.agent.command.sandbox import Sandbox
+from claude_iterate.core.events.reasons import exit_code
+from claude_iterate.core.settings.declared import Settings
 from claude_iterate.errors import ExpectedError, WorkspaceProblem
+from claude_iterate.operations import run_plan, sandboxing
+from claude_iterate.operations.launch import launch
+from claude_iterate.operations.run_plan import text_source
+from claude_iterate.operations.run_request import RunRequest
+from claude_iterate.operations.user import User
 from claude_iterate.progress.git_commands import Git, GitProblem
 from claude_iterate.sinks.notifications import notices
 from claude_iterate.sinks.notifications.notification_sink import Notifier
 from claude_iterate.workspace import metadata, metadata_updates
-from claude_iterate.workspace.files import atomic
+from claude_iterate.workspace.files import atomic, untrusted_files
 from claude_iterate.workspace.files.folders import writing
+from claude_iterate.workspace.files.untrusted_files import Snapshot
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
-from claude_iterate.workspace.run_folder import run_lock
+from claude_iterate.workspace.run_folder import dry_run_files, run_lock
 from claude_iterate.workspace.settings_files import settings_writer
 
 
@@ -112,3 +133,181 @@ def announce(project: Project, layout: Layout, warn: Callable[[str], None]) -> N
     notifier = Notifier(settings, project.environ, warn)
     notifier.post(notices.setup_complete(layout.name, project.root.name, str(layout.instructions), time.time()))
     notifier.close()
+
+
+_LONGEST_QUOTE = 300
+_FIRST_MESSAGE = {
+    "setup": 'Help me write the instructions of the task "{name}".',
+    "edit": 'Help me improve the instructions of the task "{name}".',
+}
+"""What a conversation begins with, as if the user had typed it; how to go about it is in the system prompt."""
+_BEFORE = "Claude will help you {what} INSTRUCTIONS.md. When the file is written, type /exit."
+
+
+class Composed(msgspec.Struct, frozen=True):
+    """What Claude left: the exit code of the call, the file before and after, and what Claude said if it was alone."""
+
+    exit_code: int
+    before: Snapshot
+    after: Snapshot
+    said: str = ""
+
+    @property
+    def problem(self) -> str:
+        """Why this cannot count as instructions; empty when it can."""
+        if self.after.data is None:
+            return "wrote no instructions"
+        if not _is_usable(self.after.data):
+            return "left instructions that are empty or not UTF-8 text"
+        return ""
+
+    @property
+    def quote(self) -> str:
+        """What Claude said last, for the end of a message."""
+        said = " ".join(self.said.split())
+        shown = said if len(said) <= _LONGEST_QUOTE else f"{said[:_LONGEST_QUOTE]}..."
+        return f" It said: {shown}" if shown else ""
+
+
+def compose(project: Project, layout: Layout, request: RunRequest, goal: str | None, user: User) -> Composed:
+    """Let Claude write: alone when there is a goal, else in a conversation. What a dry run wrote is kept only where
+    there were no instructions."""
+    said = ""
+    with _unchanged(layout) if request.dry_run else _backup(layout) as before:
+        if goal is None:
+            code, after = _converse(project, layout, request, user)
+        else:
+            done = launch(project, layout, replace(request, prompt_values={"goal": goal}), user)
+            code, said, after = done.exit_code, done.said, _written(done.agent_folder)
+    composed = Composed(code, before, after, said)
+    if request.dry_run and before.data is None and after.data is not None and not composed.problem:
+        atomic.write_bytes(layout.instructions, after.data)
+    if not request.dry_run:
+        with run_lock.hold(layout.lock, layout.name, "setup"):
+            metadata_updates.note_new_task(layout)
+    return composed
+
+
+def find_claude(project: Project, layout: Layout | None) -> str:
+    """The program, or an AgentProblem. Called before a workspace is made."""
+    settings = project.settings_for(layout).settings if layout is not None else project.resolved.settings
+    if settings.sandbox.kind not in {"none", "bwrap"}:  # a container has a Claude of its own
+        return settings.claude.command[0]
+    return discovery.find(settings.claude, project.environ, project.root)
+
+
+def refuse_broken_claude(project: Project) -> None:
+    """An AgentProblem when Claude is installed but cannot tell its version."""
+    settings = project.resolved.settings
+    if settings.sandbox.kind in {"none", "bwrap"}:  # a container has a Claude of its own
+        discovery.version(settings.claude, project.environ, project.root)
+
+
+def _written(folder: Path) -> Snapshot:
+    return untrusted_files.snapshot(folder / "INSTRUCTIONS.md")
+
+
+def _converse(project: Project, layout: Layout, request: RunRequest, user: User) -> tuple[int, Snapshot]:
+    """Let the user talk with Claude until Claude exits; the exit code and what it wrote. Any conversation counts as a
+    setup, unless it was a dry run."""
+    settings = request.settings_for(project, layout)
+    with contextlib.ExitStack() as stack:
+        sandbox = _sandbox(stack, project, layout, settings, request)
+        if sandbox is None or not sandbox.is_container:
+            discovery.find(settings.claude, project.environ, project.root)  # before anything is locked or written
+        return _converse_in(sandbox, project, layout, request, settings, user)
+
+
+def _sandbox(
+    stack: contextlib.ExitStack, project: Project, layout: Layout, settings: Settings, request: RunRequest
+) -> Sandbox | None:
+    if settings.sandbox.kind == "none":
+        return None
+    return stack.enter_context(sandboxing.opened(project, layout, settings, request.dry_run))
+
+
+def _converse_in(
+    sandbox: Sandbox | None,
+    project: Project,
+    layout: Layout,
+    request: RunRequest,
+    settings: Settings,
+    user: User,
+) -> tuple[int, Snapshot]:
+    with run_lock.hold(layout.lock, layout.name, "starting") as held:
+        run = run_plan.new_run_id(layout)
+        held.record(run)
+        with _copied(layout, run) if request.dry_run else contextlib.nullcontext(layout) as used:
+            texts = text_source(project, used, settings).one_off(request.purpose, {})
+            environment = run_environment(project.environ, settings.claude, run, used.agent_folder)
+            system, first = f"{texts.system}\n{texts.user}", _FIRST_MESSAGE[request.purpose].format(name=layout.name)
+            words = system, first, used.working, run, used.beside
+            with conversation.arguments(settings.claude, *words) as argv:
+                grace = settings.timeouts.terminate_grace
+                closed = replace(sandbox, run=run) if sandbox is not None else None
+                command = discovery.prepare(
+                    argv, environment, layout.root, closed, given=settings.claude.env, terminal=True
+                )
+                user.note(_BEFORE.format(what="write" if request.purpose == "setup" else "improve"))
+                ended = conversation.converse(command, layout.root, run, grace, sandbox)
+            written = _written(used.agent_folder)
+        if not request.dry_run:
+            metadata_updates.count_setup(layout)
+    if ended.signal:
+        return exit_code("terminated", detailed=False), written
+    if ended.code:
+        how = f"with exit code {ended.code}" if ended.code > 0 else f"by signal {-ended.code}"
+        user.warn(f"Claude ended {how}.")
+    return 0, written
+
+
+@contextlib.contextmanager
+def _copied(layout: Layout, run: str) -> Iterator[Layout]:
+    """The copy that the fake talks about. A conversation has no journal, so nothing of it is kept."""
+    used = dry_run_files.layout_for(layout, run)
+    with writing(layout.name, layout.folder):
+        dry_run_files.make_copy(used)
+    try:
+        yield used
+    finally:
+        shutil.rmtree(layout.runs / run, ignore_errors=True)
+
+
+def _is_usable(data: bytes) -> bool:
+    """True for text that Claude could work from."""
+    try:
+        return bool(data.decode("utf-8-sig").strip())
+    except UnicodeDecodeError:
+        return False
+
+
+@contextlib.contextmanager
+def _unchanged(layout: Layout) -> Iterator[Snapshot]:
+    """A dry run touches neither the instructions nor their backup."""
+    yield untrusted_files.snapshot(layout.instructions)
+
+
+@contextlib.contextmanager
+def _backup(layout: Layout) -> Iterator[Snapshot]:
+    """Keep the instructions as INSTRUCTIONS.md.bak from the start, because the call may end in any way.
+
+    When nothing changed, the older backup is restored. A call that leaves no usable text changes nothing.
+    """
+    before = untrusted_files.snapshot(layout.instructions)
+    backup = layout.folder / "INSTRUCTIONS.md.bak"
+    if before.data is None:
+        yield before
+        return
+    older = untrusted_files.snapshot(backup).data
+    atomic.write_bytes(backup, before.data)
+    try:
+        yield before
+    finally:
+        after = untrusted_files.snapshot(layout.instructions).data
+        if after != before.data and (after is None or not _is_usable(after)):
+            atomic.write_bytes(layout.instructions, before.data)
+            after = before.data
+        if after == before.data and older is None:
+            backup.unlink(missing_ok=True)
+        elif after == before.data and older is not None:
+            atomic.write_bytes(backup, older)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,20 +22,25 @@ from claude_iterate.core.events.reasons import exit_code
 from claude_iterate.core.events.vocabulary import ONE_OFF, Purpose
 from claude_iterate.core.secrets.redact import redactor_for
 from claude_iterate.core.settings.declared import Settings
+from claude_iterate.core.settings.modes import stop_settings
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.loop import Engine
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.errors import AgentProblem
-from claude_iterate.operations import first_questions, permissions, run_checks, run_folders, sandboxing
-from claude_iterate.operations.cassettes.cassette import Cassette
-from claude_iterate.operations.cassettes.chosen_run import chosen
+from claude_iterate.operations import permissions, run_checks, run_plan, sandboxing, worktree_of_run
+from claude_iterate.operations.cassettes.cassette import Cassette, choose_cassette
 from claude_iterate.operations.permissions import Permissions
 from claude_iterate.operations.run_plan import Agent, plan_run
-from claude_iterate.operations.run_processes import worktree_of_run
 from claude_iterate.operations.run_request import RunRequest
-from claude_iterate.operations.sinks_for_run import sinks_for_run
-from claude_iterate.operations.user import User
+from claude_iterate.operations.user import User, ask_first_questions, save_answers, were_asked
+from claude_iterate.sinks.console.console import Console
+from claude_iterate.sinks.console.safe_stream import forces_color
+from claude_iterate.sinks.fanout import Fanout, Sink
+from claude_iterate.sinks.log.text_log import TextLog
+from claude_iterate.sinks.notifications.notification_sink import Notifier
+from claude_iterate.system.near_paths import near
+from claude_iterate.text.transcript import SharedBlocks
 from claude_iterate.workspace import metadata, metadata_updates
 from claude_iterate.workspace.inheritance import Inheritance, inherit
 from claude_iterate.workspace.journal.writer import JournalWriter
@@ -64,11 +71,11 @@ def launch(project: Project, layout: Layout, request: RunRequest, user: User) ->
     cassette = _cassette(project, layout, request)
     with contextlib.ExitStack() as stack:
         sandbox, agent = _claude(stack, project, layout, settings, request)
-        asks = request.purpose == Purpose.RUN and not first_questions.were_asked(layout)
+        asks = request.purpose == Purpose.RUN and not were_asked(layout)
         chosen = (
             None if request.checks_only else run_checks.missing_permissions(project, layout, settings, request, user)
         )
-        answers = first_questions.ask(project, settings, user) if asks and chosen is not None else {}
+        answers = ask_first_questions(project, settings, user) if asks and chosen is not None else {}
         if request.checks_only:
             pass  # Claude is not called
         elif chosen is None:
@@ -83,7 +90,7 @@ def _cassette(project: Project, layout: Layout, request: RunRequest) -> Cassette
     """The recorded run that is to be played, if one is."""
     if not request.cassette:
         return None
-    return chosen(project, layout, request.cassette, request.mode or metadata.read(layout.metadata).mode)
+    return choose_cassette(project, layout, request.cassette, request.mode or metadata.read(layout.metadata).mode)
 
 
 def _claude(
@@ -132,8 +139,8 @@ def _launch(
         before = run_checks.may_go_on(layout, settings, request, _inherited(layout, request))
         if chosen is not None:
             settings = _with_answers(project, layout, request, user, chosen, answers)
-        run_folders.tidy_up(layout, request.dry_run)
-        run = run_folders.new_run_id(layout)
+        run_plan.tidy_up(layout, request.dry_run)
+        run = run_plan.new_run_id(layout)
         held.record(run)
         if before.killed:
             _end_leftovers(before.killed, sandbox)
@@ -190,7 +197,7 @@ def _with_answers(
     if request.purpose not in ONE_OFF:
         user.note(permissions.save(layout, chosen))
     if request.purpose == Purpose.RUN:
-        first_questions.save(layout, answers)
+        save_answers(layout, answers)
         return request.settings_for(project, layout)
     return permissions.with_permissions(settings, chosen)
 
@@ -198,7 +205,7 @@ def _with_answers(
 def _run(
     plan: Plan, request: RunRequest, warnings: list[Warned], user: User, place: RunFolder, cassette: Cassette | None
 ) -> RunState:
-    run_folders.make_folders(plan.layout, plan.run, plan.settings.keep_raw_runs, plan.cassette)
+    run_plan.make_folders(plan.layout, plan.run, plan.settings.keep_raw_runs, plan.cassette)
     if cassette is not None:
         cassette.insert(plan)
     troubles: list[Warned] = []
@@ -221,3 +228,57 @@ def _run(
         troubles += [Warned(*news) for news in place.news()]
         for trouble in troubles:  # what went wrong after the last entry
             user.warn(trouble.text + (f"\n  {trouble.hint}" if trouble.hint else ""))
+
+
+def sinks_for_run(plan: Plan, request: RunRequest, troubles: list[Warned], place: RunFolder) -> Fanout:
+    """All sinks as one. What goes wrong in a sink becomes one of the `troubles`; the run goes on."""
+    blocks = SharedBlocks() if plan.settings.output == "verbose" and not request.silent else None
+    sinks: list[Sink] = [] if request.silent else [_console(plan, request, blocks)]
+    try:
+        log = TextLog(
+            plan.log,
+            lambda text: troubles.append(Warned(text)),
+            attended=plan.settings.attended,
+            is_ours=place.is_ours,
+            on_put_back=lambda: place.note(run_folder.LOG),
+            blocks=blocks,
+        )
+        sinks.insert(0, log)
+    except OSError as error:
+        troubles.append(Warned(f"There will be no log: {plan.log} cannot be written: {error.strerror}."))
+    if plan.settings.notify.url:
+        hint = f"Try it: claude-iterate notify test --workspace {plan.layout.name}"
+        project = plan.layout.project.name
+        sinks.append(Notifier(plan.settings, plan.environ, lambda text: troubles.append(Warned(text, hint)), project))
+
+    def broken(sink: str, error: Exception) -> None:
+        text = f"{sink} failed and is left out: {type(error).__name__}: {error}"
+        troubles.append(Warned(text, "The run goes on without it."))
+
+    return Fanout(sinks, broken)
+
+
+def _columns() -> int:
+    return shutil.get_terminal_size().columns
+
+
+def _console(plan: Plan, request: RunRequest, blocks: SharedBlocks | None) -> Console:
+    """With `--json` standard output holds the document and nothing else."""
+    return Console(
+        sys.stderr if request.as_json else sys.stdout,
+        sys.stderr,
+        plan.settings.output,
+        request.color and plan.settings.colors,
+        # In attended mode the live line would cover the question.
+        live=plan.environ.get("TERM") != "dumb" and not plan.settings.attended,
+        columns=_columns,
+        attended=plan.settings.attended,
+        forced_color=forces_color(plan.environ),
+        clock=not sys.stderr.isatty(),
+        keys=plan.keys,
+        program=plan.command_line.program if plan.detaches else (),
+        is_there=os.path.isfile,
+        place=near,
+        stop=stop_settings(plan.settings, plan.mode.name),
+        blocks=blocks,
+    )

@@ -1,9 +1,12 @@
-"""Makes the plan of a run. It only reads: nothing is written, started or ended here."""
+"""Makes the plan of a run, for which it only reads; then the id, the folders and the log file of the run, for which the
+lock of the workspace must be held."""
 
 from __future__ import annotations
 
 import functools
+import shutil
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +20,18 @@ from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import MODES, Mode
 from claude_iterate.engine.plan import Plan, Texts
-from claude_iterate.operations import permissions, run_folders
-from claude_iterate.operations.completed_task import find_to_leave
-from claude_iterate.operations.detection.project_commands import test_command
+from claude_iterate.operations import permissions
+from claude_iterate.operations.project_commands import test_command
 from claude_iterate.operations.prompt_texts import TextSource
+from claude_iterate.operations.run_checks import find_to_leave
 from claude_iterate.operations.run_request import RunRequest
-from claude_iterate.workspace import metadata
+from claude_iterate.workspace import creation, leftover_files, metadata, metadata_updates
+from claude_iterate.workspace.files.folders import writing
 from claude_iterate.workspace.inheritance import Inheritance
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.plan_file import PlanFile
 from claude_iterate.workspace.project import Project
+from claude_iterate.workspace.run_folder import dry_run_files
 from claude_iterate.workspace.settings_files import settings_reader
 
 
@@ -62,7 +67,7 @@ def plan_run(
         review_texts=functools.partial(texts.review, report),
         grading_texts=functools.partial(texts.grading, one_off_values),
         report=report,
-        log=run_folders.log_path(layout),
+        log=log_path(layout),
         agent_version=agent.version,
         known=agent.known,
         permission_mode="" if permissions.mode_is_decided(settings, project) else "default",
@@ -136,3 +141,50 @@ def text_source(project: Project, layout: Layout, settings: Settings, mode_of_ru
     if settings.sandbox.kind != "none" and layout.dry_run_folder is None:
         source.confine()
     return source
+
+
+def tidy_up(layout: Layout, dry_run: bool) -> None:
+    """Record how a killed last run ended, if it could not."""
+    leftover_files.remove_abandoned_files(layout)
+    with writing(layout.name, layout.folder):
+        metadata_updates.catch_up(layout)
+        if not dry_run:
+            creation.add_git_ignore(layout)  # a workspace of the original has none
+
+
+def new_run_id(layout: Layout) -> str:
+    """The id of the next run."""
+    return layout.next_run_id(f"{datetime.now(UTC):%Y%m%d-%H%M%S}")
+
+
+def log_path(layout: Layout) -> Path:
+    """Named after the local time at which the run begins; a second run in that second gets `-2`."""
+    stem = datetime.now().astimezone().strftime("iterate-%Y%m%d-%H%M%S")
+    path, number = layout.folder / f"{stem}.log", 2
+    while path.exists():
+        path, number = layout.folder / f"{stem}-{number}.log", number + 1
+    return path
+
+
+def make_folders(layout: Layout, run: str, keep_raw_runs: int, played: str = "") -> None:
+    """Make the folders of this run, and delete what Claude printed in old runs and what the fake wrote there; not in
+    the run that is `played`."""
+    with writing(layout.name, layout.folder):
+        Path(layout.raw(run, "")).parent.mkdir(parents=True)
+        if layout.dry_run_folder is not None:
+            dry_run_files.make_copy(layout)
+    runs = layout.run_ids()
+    scratches = [layout.scratch(before) for before in runs[-2:-1]]  # it may have been killed during a verification
+    for folder in (*scratches, *_old_outputs(layout, runs, keep_raw_runs, played)):
+        if folder.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _old_outputs(layout: Layout, runs: list[str], keep: int, played: str) -> list[Path]:
+    """What Claude printed in all runs but the last `keep`, and copies of dry runs. Dry runs are counted apart: however
+    many there are, a real night stays."""
+    kept = [run for run in runs if (layout.runs / run / "raw").exists()]
+    dry = [run for run in kept if layout.dry_run_copy(run).exists()]
+    real = sorted(set(kept).difference(dry))
+    old = [run for run in (*real[:-keep], *dry[:-keep]) if run != played]
+    return [folder for run in old for folder in (layout.runs / run / "raw", layout.dry_run_copy(run))]

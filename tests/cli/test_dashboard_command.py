@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from claude_iterate.operations.dashboard import listening
+from claude_iterate.operations.dashboard import web_server
 from tests.cli.conftest import Type
 
 
@@ -57,7 +57,7 @@ def test_a_bad_place_is_refused(typed: Type, arguments: tuple[str, ...], code: i
 def test_every_refusal_of_the_system_has_a_next_step() -> None:
     """Also a port that only the administrator may use, and what no one has thought of."""
     for number in (errno.EACCES, errno.ENOBUFS):
-        problem = listening._explained(OSError(number, "x"), "127.0.0.1", 80)
+        problem = web_server._explained(OSError(number, "x"), "127.0.0.1", 80)
         assert "claude-iterate dashboard --port 0" in problem.hint
 
 
@@ -73,4 +73,4 @@ def test_every_refusal_of_the_system_has_a_next_step() -> None:
 )
 def test_the_address_is_one_that_a_browser_takes(host: str, port: int, shown: str) -> None:
     """One that means everywhere leads nowhere."""
-    assert listening.address(host, port) == shown
+    assert web_server.address(host, port) == shown

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from claude_iterate.operations.playback.console_playback import ConsolePlayback
-from claude_iterate.operations.playback.recorded_console import recorded_console
+from claude_iterate.operations.playback.console_playback import ConsolePlayback, recorded_console
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.journal.follower import JournalFollower
 from tests.e2e.conftest import Loop

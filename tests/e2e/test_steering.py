@@ -250,7 +250,7 @@ def test_a_suspended_run_answers_when_it_wakes(loop: Loop) -> None:
     loop.script(PATIENT)
     process = running(loop)
     process.send_signal(signal.SIGSTOP)
-    loop.patch("operations.run_processes.requests_to_runs", _PATIENCE=0.5)
+    loop.patch("operations.steering", _PATIENCE=0.5)
     done = loop.call("stop", "my-task")
     assert done.code == 1
     assert f"No answer from process {process.pid}" in done.err

@@ -12,8 +12,8 @@ from msgspec.structs import asdict, replace
 
 from claude_iterate.operations.dashboard import page_followers
 from claude_iterate.operations.dashboard.access_rules import Keys
-from claude_iterate.operations.dashboard.guarded_application import GuardedApplication
 from claude_iterate.operations.dashboard.page_followers import PageFollower, PageFollowers, Since
+from claude_iterate.operations.dashboard.web_pages import GuardedApplication
 from claude_iterate.views.web.drawn_page import Drawn, Line
 
 FIRST = Drawn("t", {"head": "one", "log": "l"}, (Line(1, "", 1, "", "a"),), run="r")

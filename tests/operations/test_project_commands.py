@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.operations.detection.project_commands import detect
-from claude_iterate.operations.detection.proposed_commands import propose
+from claude_iterate.operations.project_commands import detect, propose
 from claude_iterate.operations.run_plan import text_source
 from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.workspace.project import Project

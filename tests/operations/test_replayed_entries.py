@@ -9,8 +9,8 @@ import pytest
 
 from claude_iterate.core import events
 from claude_iterate.core.events import Entry, IterationStarted, RunFinished, Said, Warned
-from claude_iterate.operations.playback.paces import RecordedPace, usual_speed
-from claude_iterate.operations.playback.recorded_entries import Range, entries, iteration_range
+from claude_iterate.operations.playback.console_playback import RecordedPace, usual_speed
+from claude_iterate.operations.playback.replayed_run import Range, entries, iteration_range
 
 
 def line(number: int, event: events.Event) -> bytes:

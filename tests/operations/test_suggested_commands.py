@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.operations.detection.suggested_commands import suggested
+from claude_iterate.operations.project_commands import suggest_commands
 
 
 @pytest.mark.parametrize(
@@ -34,14 +34,14 @@ def test_they_come_from_the_files_in_the_root(tmp_path: Path, files: dict[str, s
     """Tests, builds and checks only; a file that makes no sense suggests nothing."""
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    assert suggested(tmp_path) == wanted
+    assert suggest_commands(tmp_path) == wanted
 
 
 def test_what_cannot_be_read_suggests_nothing(tmp_path: Path) -> None:
     """A folder or a dangling link in the place of a file, and no more than a handful from many files."""
     (tmp_path / "package.json").mkdir()
     (tmp_path / "Makefile").symlink_to(tmp_path / "nowhere")
-    assert suggested(tmp_path) == ()
+    assert suggest_commands(tmp_path) == ()
     for name in ("Cargo.toml", "go.mod", "mix.exs", "gradlew", "pom.xml"):
         (tmp_path / name).touch()
-    assert len(suggested(tmp_path)) == 8
+    assert len(suggest_commands(tmp_path)) == 8

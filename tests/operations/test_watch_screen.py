@@ -14,7 +14,7 @@ from textual.widgets import DataTable, Input, Static
 from claude_iterate.core.events import IterationFinished, IterationStarted, Outcome, RunFinished, RunStarted
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.reports.status import Status
-from claude_iterate.operations.watching.watch_screen import WatchScreen
+from claude_iterate.operations.watch_screen import WatchScreen
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import notes
 from tests.cli.journals import write

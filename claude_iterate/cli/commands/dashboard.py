@@ -24,8 +24,7 @@ def command(invocation: Invocation, port: int, host: str, opens: bool) -> None:
     project = invocation.project
     project.workspaces()  # a folder that cannot be read is told now
     try:
-        from claude_iterate.operations.dashboard.listening import is_loopback
-        from claude_iterate.operations.dashboard.web_server import Dashboard
+        from claude_iterate.operations.dashboard.web_server import Dashboard, is_loopback
     except ImportError as missing:
         install = 'Install them: pip install "claude-iterate[web]" (from a checkout: pip install ".[web]")'
         raise ExpectedError(f"The dashboard needs more packages; {missing.name} is missing.", install) from None

@@ -11,7 +11,7 @@ from claude_iterate.cli.invocation import Invocation, has_whole_terminal
 from claude_iterate.cli.terminal.terminal_user import TerminalUser
 from claude_iterate.core.formats import counted
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
-from claude_iterate.operations import compose
+from claude_iterate.operations import instructions
 from claude_iterate.operations.prompt_texts import read_instructions
 from claude_iterate.operations.run_request import RunRequest
 
@@ -35,7 +35,7 @@ def command(invocation: Invocation, name: str, goal: str | None, dry_run: bool, 
         )
     line = options.typed_again(invocation)
     asked = RunRequest(dry_run=dry_run, as_json=as_json, color=invocation.color, purpose="edit", command_line=line)
-    composed = compose.compose(invocation.project, layout, asked, goal, TerminalUser())
+    composed = instructions.compose(invocation.project, layout, asked, goal, TerminalUser())
     if composed.exit_code:
         return composed.exit_code
     if composed.problem:

@@ -7,8 +7,8 @@ from typing import Any
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.terminal.terminal_user import TerminalUser
-from claude_iterate.operations import first_questions
-from claude_iterate.operations.detection.proposed_commands import propose
+from claude_iterate.operations import user
+from claude_iterate.operations.project_commands import propose
 from claude_iterate.text.next_run import next_run
 from claude_iterate.workspace import metadata
 
@@ -33,7 +33,7 @@ def command(invocation: Invocation, /, name: str, mode: str | None, force: bool,
         as_json, document, f"{'Fixed' if fixing else 'Made'} the workspace {name}: {layout.folder}", proposal.text()
     )
     if not as_json:
-        first_questions.ask_or_advise(project, layout, TerminalUser(), asks=True)
+        user.ask_or_advise(project, layout, TerminalUser(), asks=True)
         plan = next_run(metadata.read(layout.metadata).mode, project.settings_for(layout).settings)
         output.note(f"  {plan[:1].upper()}{plan[1:]}")
         output.note(f"Next: claude-iterate {'run' if layout.instructions.exists() else 'setup'} {name}")

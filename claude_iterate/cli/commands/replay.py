@@ -12,7 +12,7 @@ from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.output_file import output_file
 from claude_iterate.core.secrets.redact import redactor_for
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
-from claude_iterate.operations.playback.paces import LONGEST
+from claude_iterate.operations.playback.console_playback import LONGEST
 from claude_iterate.operations.playback.replayed_run import ReplayedRun, replayed_run
 from claude_iterate.views import run_names, run_view
 from claude_iterate.workspace.layout import Layout

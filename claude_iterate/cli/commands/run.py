@@ -16,9 +16,9 @@ from claude_iterate.cli.terminal.attached_terminal import AttachedTerminal
 from claude_iterate.cli.terminal.terminal_user import TerminalUser
 from claude_iterate.cli.watched import watch
 from claude_iterate.errors import UsageProblem
-from claude_iterate.operations import completed_task
-from claude_iterate.operations.completed_task import Completed
+from claude_iterate.operations import run_checks
 from claude_iterate.operations.launch import launch
+from claude_iterate.operations.run_checks import Completed
 from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.system import front_process
 from claude_iterate.system.front_process import Worker
@@ -181,7 +181,7 @@ def _run(
     invocation: Invocation, layout: Layout, asked: RunRequest, worker: Worker | None = None, detaches: bool = False
 ) -> int:
     project, user, as_json = invocation.project, TerminalUser(worker, detaches), asked.as_json
-    if (done := completed_task.to_leave(project, layout, asked, user)) is not None:
+    if (done := run_checks.to_leave(project, layout, asked, user)) is not None:
         return _leave(layout, done, as_json)
     performed = launch(project, layout, asked, user)
     if as_json:

@@ -12,9 +12,9 @@ from claude_iterate.cli.invocation import Invocation, has_whole_terminal, on_ter
 from claude_iterate.cli.terminal import instructions_input
 from claude_iterate.cli.terminal.terminal_user import TerminalUser
 from claude_iterate.errors import AgentProblem, UsageProblem, WorkspaceProblem
-from claude_iterate.operations import compose, first_questions, instructions
-from claude_iterate.operations.compose import find_claude
-from claude_iterate.operations.detection.proposed_commands import propose
+from claude_iterate.operations import instructions, user
+from claude_iterate.operations.instructions import find_claude
+from claude_iterate.operations.project_commands import propose
 from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
@@ -87,7 +87,7 @@ def command(invocation: Invocation, /, **flags: Any) -> int:
         if made:
             # Who pastes `setup --from` and `run` together is not asked in between.
             asks = given.source is None and given.goal is None
-            first_questions.ask_or_advise(project, layout, TerminalUser(), asks)
+            user.ask_or_advise(project, layout, TerminalUser(), asks)
         if command := instructions.how_to_commit(project, layout):
             output.note(f"It is not in git, so `git clean` would delete it. Add it: {command}")
         output.note(f"Next: claude-iterate run {layout.name}")
@@ -142,12 +142,12 @@ def _compose(invocation: Invocation, layout: Layout | None, given: _Given) -> tu
     project = invocation.project
     _make_whole(project, layout, given)
     if not given.dry_run:
-        compose.find_claude(project, layout)
+        instructions.find_claude(project, layout)
         if layout is not None:
             instructions.move_folder_away(layout)
     if layout is None:
         if given.goal is not None and not given.dry_run:
-            compose.refuse_broken_claude(project)
+            instructions.refuse_broken_claude(project)
         layout = project.create(given.name, given.mode, given.settings)
     elif not given.dry_run:
         instructions.change_workspace(layout, given.mode, given.settings)
@@ -158,7 +158,7 @@ def _compose(invocation: Invocation, layout: Layout | None, given: _Given) -> tu
         purpose="setup",
         command_line=options.typed_again(invocation),
     )
-    composed = compose.compose(project, layout, asked, given.goal, TerminalUser())
+    composed = instructions.compose(project, layout, asked, given.goal, TerminalUser())
     if composed.exit_code:
         raise click.exceptions.Exit(composed.exit_code)
     again = f"Try again: claude-iterate setup {given.name}, or give the text yourself: --from FILE"

@@ -6,7 +6,7 @@ import click
 
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.operations.run_processes.requests_to_runs import ask
+from claude_iterate.operations.steering import ask
 
 _HELP = {
     "pause": "Let the running iteration of NAME finish, then hold until `resume`.",

@@ -19,7 +19,7 @@ from claude_iterate.core.state.recorded_settings import recorded_settings
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.operations.playback import attached_run
 from claude_iterate.operations.playback.attached_run import AttachedRun, Found
-from claude_iterate.operations.playback.recorded_console import recorded_console
+from claude_iterate.operations.playback.console_playback import recorded_console
 from claude_iterate.sinks.console.console import Console
 from claude_iterate.system import signals, terminals
 from claude_iterate.text.run_lines import how_to_look

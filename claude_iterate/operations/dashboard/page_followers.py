@@ -7,14 +7,14 @@ import asyncio
 import contextlib
 import itertools
 import json
+import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
-from claude_iterate.operations.dashboard.daemon_calls import in_daemon_thread
 from claude_iterate.views.web.drawn_page import Drawn, Line, panel
 
 PAUSE = 0.5
@@ -217,3 +217,32 @@ def message(event: str, document: dict[str, Any], identity: str = "") -> str:
     """One event of a stream. JSON has no line breaks, so none can end it early."""
     head = f"id: {identity}\n" if identity else ""
     return f"{head}event: {event}\ndata: {json.dumps(document)}\n\n"
+
+
+Result = TypeVar("Result")
+
+
+async def in_daemon_thread(function: Callable[[], Result]) -> Result:
+    """What the function returns or raises. When the caller is cancelled, the thread is left to itself."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Result] = loop.create_future()
+
+    def settle(result: Result | None, problem: Exception | None) -> None:
+        if future.done():
+            return
+        if problem is not None:
+            future.set_exception(problem)
+        else:
+            future.set_result(result)  # type: ignore[arg-type]
+
+    def call() -> None:
+        result, problem = None, None
+        try:
+            result = function()
+        except Exception as raised:  # noqa: BLE001 - the caller gets it
+            problem = raised
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(settle, result, problem)
+
+    threading.Thread(target=call, daemon=True).start()
+    return await future

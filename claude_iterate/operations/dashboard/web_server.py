@@ -4,19 +4,111 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
+import ipaddress
+import os
 import secrets
+import shutil
 import signal
 import socket
+import tempfile
+import threading
+import webbrowser
 from collections.abc import Callable, Iterator
+from html import escape
+from pathlib import Path
 
 import uvicorn
 
-from claude_iterate.operations.dashboard.access_rules import Keys
-from claude_iterate.operations.dashboard.browser_start import BrowserStart
-from claude_iterate.operations.dashboard.guarded_application import GuardedApplication
-from claude_iterate.operations.dashboard.listening import address, is_loopback, listening, own_names
-from claude_iterate.operations.dashboard.web_pages import WebPages
+from claude_iterate.errors import ExpectedError
+from claude_iterate.operations.dashboard.access_rules import LOOPBACK, Keys
+from claude_iterate.operations.dashboard.web_pages import GuardedApplication, WebPages
 from claude_iterate.workspace.project import Project
+
+_ANOTHER = "Choose another: claude-iterate dashboard --port 0"
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A listening socket; port 0 means any that is free. What is in the way is an ExpectedError."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (OSError, UnicodeError):
+        raise ExpectedError(f"{host!r} is no address of this computer.", "Leave out --host, or name one.") from None
+    family, kind, protocol, _, address = found[0]
+    made = socket.socket(family, kind, protocol)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(address)
+        made.listen(128)
+    except OSError as error:
+        made.close()
+        raise _explained(error, host, port) from None
+    made.setblocking(False)
+    return made
+
+
+def _explained(error: OSError, host: str, port: int) -> ExpectedError:
+    if error.errno == errno.EADDRINUSE:
+        return ExpectedError(f"Port {port} is in use, perhaps by another dashboard.", _ANOTHER)
+    if error.errno == errno.EACCES:
+        return ExpectedError(f"Port {port} is only for the administrator.", _ANOTHER)
+    if error.errno == errno.EADDRNOTAVAIL:
+        return ExpectedError(f"{host!r} is no address of this computer.", "Leave out --host, or name one.")
+    return ExpectedError(f"The dashboard cannot listen on {host}:{port}: {error.strerror}.", _ANOTHER)
+
+
+def is_loopback(host: str) -> bool:
+    """Only programs of this computer reach it there."""
+    try:
+        return host in LOOPBACK or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def own_names(host: str) -> frozenset[str]:
+    """The names that an address of the dashboard may have."""
+    own = {os.uname().nodename.lower(), f"{os.uname().nodename.lower()}.local"} if not is_loopback(host) else set()
+    return LOOPBACK | {host.lower()} | own
+
+
+def address(host: str, port: int) -> str:
+    """As a browser takes it. A socket that listens everywhere is reached here by the loopback."""
+    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
+    return f"http://{shown}:{port}/"
+
+
+_PAGE = """<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer">
+<meta http-equiv="refresh" content="0; url={address}"><title>claude-iterate</title>
+<p><a href="{address}">Open the dashboard</a>
+"""
+
+
+class BrowserStart:
+    """The file, as long as it is needed."""
+
+    def __init__(self, address: str) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="claude-iterate-dashboard-"))  # for us alone
+        self.file = self._folder / "open.html"
+        handle = os.open(self.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(_PAGE.format(address=escape(address)))
+
+    def open(self, failed: Callable[[], None]) -> None:
+        """In the background: some browsers come back only when they are closed."""
+
+        def opened() -> None:
+            found = False
+            with contextlib.suppress(OSError, webbrowser.Error):
+                found = webbrowser.open(self.file.as_uri())
+            if not found:
+                failed()
+
+        threading.Thread(target=opened, daemon=True).start()
+
+    def remove(self) -> None:
+        """The browser has come, or nothing is left to come to."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+
 
 _PATIENCE = 3
 """Seconds for answers that are under way when the dashboard ends."""

@@ -14,13 +14,21 @@ Memory does not grow with the number of entries.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby, islice
+from typing import Any, TextIO
 
-from claude_iterate.core.events import Entry
+from claude_iterate.core.events import Entry, RunStarted
+from claude_iterate.core.settings.modes import stop_settings
+from claude_iterate.core.state.recorded_settings import recorded_settings
 from claude_iterate.core.state.run_state import Batch, RunState
 from claude_iterate.core.state.steps import reduce
+from claude_iterate.sinks.console.console import Console
 from claude_iterate.sinks.fanout import Sink
+from claude_iterate.system.near_paths import near
 
 MOST = 1000
 """Entries in a batch. What a run recorded in one write has one time; a flood of that is shown in parts."""
@@ -67,3 +75,93 @@ class ConsolePlayback:
     def _folded(self, entry: Entry) -> tuple[Entry, RunState]:
         self.state, self.last = reduce(self.state, entry), entry
         return entry, self.state
+
+
+def recorded_console(
+    started: RunStarted,
+    out: TextIO,
+    err: TextIO,
+    level: str = "",
+    color: bool = True,
+    keys: bool = False,
+    wall: Callable[[], float] = time.time,
+    columns: Callable[[], int] = lambda: shutil.get_terminal_size().columns,
+    environ: Mapping[str, str] = os.environ,
+    **more: Any,
+) -> Console:
+    """A console as the run has it on a terminal. `level`: another one than it was started with. `more` goes to
+    `Console`, and wins."""
+    settings = recorded_settings(started)
+    usual: dict[str, Any] = {
+        # In attended mode the live line would cover the question.
+        "live": environ.get("TERM") != "dumb" and not settings.attended,
+        "attended": settings.attended,
+        "clock": not err.isatty(),
+        "is_there": os.path.isfile,
+        "place": near,
+        "stop": stop_settings(settings, started.mode),
+    }
+    return Console(
+        out,
+        err,
+        level or settings.output,
+        color and settings.colors,
+        columns=columns,
+        keys=keys,
+        wall=wall,
+        **(usual | more),
+    )
+
+
+TICK = 0.2
+"""Seconds between two drawings of the live line: more often it is not drawn."""
+MINUTE = 60.0
+LONGEST = 1.0
+"""Seconds: where no speed is asked for, a longer pause is cut to this."""
+
+
+class RecordedPace:
+    """The recorded pauses, `speed` times as fast and none longer than `longest`; with speed 0 there are none. `wait`
+    takes seconds. Only the entries with the numbers `first` to `last` are waited for."""
+
+    def __init__(
+        self,
+        speed: float,
+        longest: float = float("inf"),
+        wait: Callable[[float], None] = time.sleep,
+        first: int = 0,
+        last: int | None = None,
+    ) -> None:
+        self._speed = speed
+        self._longest = longest
+        self._wait = wait
+        self._first, self._last = first, last
+        self._elapsed: float | None = None
+        self._wall = 0.0
+
+    def wall(self) -> float:
+        """What the clock on the wall showed at that time."""
+        return self._wall
+
+    def __call__(self, entry: Entry, tick: Callable[[float], None]) -> None:
+        """Wait until the moment of this entry has come."""
+        before = entry.elapsed if self._elapsed is None else self._elapsed
+        gap = max(0.0, entry.elapsed - before)
+        begun = self._first < entry.seq and (self._last is None or entry.seq <= self._last)
+        if begun and self._speed > 0 and gap > 0:
+            self._let_pass(entry, before, gap, min(gap / self._speed, self._longest), tick)
+        self._elapsed, self._wall = max(before, entry.elapsed), entry.at
+
+    def _let_pass(self, entry: Entry, before: float, gap: float, pause: float, tick: Callable[[float], None]) -> None:
+        """The clocks go on evenly during the pause, however much was cut from it."""
+        parts = max(1, int(pause / TICK))
+        for part in range(1, parts + 1):
+            self._wait(pause / parts)
+            if part < parts:
+                self._wall = entry.at - gap * (parts - part) / parts
+                tick(before + gap * part / parts)
+
+
+def usual_speed(duration: float) -> float:
+    """Fast, but readable: the whole takes about a minute."""
+    return max(1.0, duration / MINUTE)

@@ -16,7 +16,7 @@ from claude_iterate.core.settings.declared import PERMISSION_MODES
 from claude_iterate.core.settings.layers import layer_from_document
 from claude_iterate.engine.plan import Plan
 from claude_iterate.errors import ExpectedError
-from claude_iterate.operations import completed_task
+from claude_iterate.operations import run_checks
 from claude_iterate.operations.launch import launch
 from claude_iterate.operations.permissions import Permissions
 from claude_iterate.operations.run_processes.run_process import Answer, Began, Ended, Noted, Refused, Start
@@ -102,7 +102,7 @@ def _perform(start: Start, source: int, line: _Line) -> Ended:
     flags = layer_from_document("flag", "command line", start.project_settings) if start.project_settings else None
     project, user = Project(Path(start.root), os.environ, flags), _NonInteractiveUser(line)
     layout = project.layout(start.workspace)
-    if (left := completed_task.to_leave(project, layout, start.request, user)) is not None:
+    if (left := run_checks.to_leave(project, layout, start.request, user)) is not None:
         return Ended(left.exit_code)
     done = launch(project, layout, start.request, user)
     return Ended(done.exit_code, done.run)

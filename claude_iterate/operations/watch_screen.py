@@ -21,7 +21,7 @@ from textual.widgets import DataTable, Footer, Input, Static
 from claude_iterate.core.formats import clip
 from claude_iterate.core.tones import COLORS
 from claude_iterate.errors import ExpectedError
-from claude_iterate.operations.run_processes.requests_to_runs import ask
+from claude_iterate.operations.steering import ask
 from claude_iterate.views.screen import glance
 from claude_iterate.views.screen.watched_workspace import Seen, WatchedWorkspace
 from claude_iterate.workspace.layout import Layout

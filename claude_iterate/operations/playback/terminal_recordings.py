@@ -1,16 +1,18 @@
-"""What a terminal showed, as a picture: one SVG file that needs no font, no script and no network.
+"""What a terminal showed: as a picture, or as a recording for asciinema (version 2, one JSON value per line).
 
-Pure: lines with the colours of our own console in, text out. Each piece of text has its place and its length in cells,
-so that it looks the same with any font.
+The picture is one SVG file that needs no font, no script and no network. Each piece of text has its place and its
+length in cells, so that it looks the same with any font.
 """
 
 from __future__ import annotations
 
 import io
+import json
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from html import escape
+from typing import IO
 
 import msgspec
 
@@ -121,3 +123,35 @@ def _safe(text: str) -> str:
     """As XML allows it: no control characters, no half characters."""
     kept = "".join(one if one.isprintable() or one == " " else "\ufffd" for one in text.expandtabs(4))
     return escape(kept)
+
+
+ROWS = 24
+CAST_COLUMNS = 80
+
+
+class Cast(io.StringIO):
+    """A terminal that writes what it is given into a file, with the moment on a clock of its own."""
+
+    def __init__(self, file: IO[bytes], title: str, began: float, columns: int = CAST_COLUMNS) -> None:
+        super().__init__()
+        self._file = file
+        self._now = 0.0
+        size = {"width": columns, "height": ROWS}
+        self._put({"version": 2, **size, "timestamp": int(began), "title": title, "env": {"TERM": "xterm-256color"}})
+
+    def isatty(self) -> bool:
+        """The console is to write as to a terminal."""
+        return True
+
+    def pass_time(self, seconds: float) -> None:
+        """The clock goes on."""
+        self._now += seconds
+
+    def write(self, text: str, /) -> int:
+        """What is shown now. A terminal begins a new line at its left."""
+        if text:
+            self._put([round(self._now, 3), "o", text.replace("\n", "\r\n")])
+        return len(text)
+
+    def _put(self, value: object) -> None:
+        self._file.write(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
