@@ -221,7 +221,7 @@ def limit_words(chance: Random, _folder: Path) -> None:
 def reports(chance: Random, _folder: Path) -> None:
     """What reviews, validations and agents without a status file write."""
     text = fuzz_inputs.text(chance, REPORT, 8)
-    prose_review.read(text, "abc")
+    prose_review.read(text, "abc", requirements.requirements_in(text))
     requirements.listing(requirements.requirements_in(text))
     validation.read(text)
     fallbacks.from_block(text)

@@ -87,7 +87,7 @@ def _verify(stream: Stream, workspace: Path, prompt: str) -> None:
     verdict = "INCOMPLETE" if open_steps else "VERIFIED"
     findings = "\n".join(f"{number}. Not done: {step}" for number, step in enumerate(open_steps, 1)) or "None."
     identity = _found(r"^VERIFICATION-ID: (\S+)", prompt)
-    requirements = "".join(f"{number}. met: its steps are ticked\n" for number in _numbers(prompt))
+    requirements = "".join(f"{number}. met | read TODO.md | its steps are ticked\n" for number in _numbers(prompt))
     report = (
         f"# Verification\n\n## Summary\n{len(open_steps)} steps are open.\n\n"
         f"## Requirements\n{requirements}\n## Findings\n{findings}\n\n"
@@ -99,7 +99,13 @@ def _verify(stream: Stream, workspace: Path, prompt: str) -> None:
 def _judgement(prompt: str, open_steps: list[str]) -> dict[str, object]:
     """An entry for each number in the prompt's list of requirements; a finding for each step that is open."""
     entries = [
-        {"number": number, "status": "met", "evidence": "Its steps in TODO.md are ticked."}
+        {
+            "number": number,
+            "status": "met",
+            "shown_by": "read",
+            "file": "TODO.md",
+            "evidence": "Its steps are ticked.",
+        }
         for number in _numbers(prompt)
     ]
     findings = [{"missing": True, "text": f"Not done: {step}"} for step in open_steps]

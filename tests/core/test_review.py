@@ -10,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_iterate.core.reports.requirements import Requirement
-from claude_iterate.core.reports.review import INCOMPLETE, INVALID, SCHEMA, VERIFIED, judged, rendered
+from claude_iterate.core.reports.review import INCOMPLETE, INVALID, SCHEMA, VERIFIED, judge, render_report
 
 ASKED = (Requirement(1, "write a.txt"), Requirement(2, "all tests pass", "Done when"))
 
 
-def entry(number: Any, status: Any = "met", evidence: Any = "a.txt, line 1") -> dict[str, Any]:
-    return {"number": number, "status": status, "evidence": evidence}
+def entry(number: Any, status: Any = "met", evidence: Any = "it is there", **shown: Any) -> dict[str, Any]:
+    shown = shown or {"shown_by": "read", "file": "a.txt", "line": 1}
+    return {"number": number, "status": status, "evidence": evidence, **shown}
 
 
 def answer(*entries: Any, findings: Any = (), **more: Any) -> dict[str, Any]:
@@ -29,13 +30,13 @@ GOOD = answer(entry(1), entry(2))
 
 def test_all_met_with_evidence_is_verified() -> None:
     """In any order, with fields that nobody asked for, with an entry twice, with a remark."""
-    assert judged(GOOD, ASKED).verdict == VERIFIED
+    assert judge(GOOD, ASKED).verdict == VERIFIED
     remark = {"missing": False, "text": "The names could be better."}
     more = answer(entry(2), entry(1) | {"mood": "good"}, entry(1), findings=(remark,), verdict="INCOMPLETE")
-    found = judged(more, ASKED)
+    found = judge(more, ASKED)
     assert (found.verdict, found.findings, found.remarks) == (VERIFIED, (), ("The names could be better.",))
     assert [(one.number, one.status) for one in found.requirements] == [(1, "met"), (2, "met")]
-    assert judged(answer(entry(1.0), entry(2)), ASKED).verdict == VERIFIED
+    assert judge(answer(entry(1.0), entry(2)), ASKED).verdict == VERIFIED
 
 
 @pytest.mark.parametrize(
@@ -44,7 +45,7 @@ def test_all_met_with_evidence_is_verified() -> None:
 )
 def test_what_is_not_met_is_a_finding(status: str, words: str) -> None:
     """With its text and what was seen, so that the next iteration can act on it."""
-    found = judged(answer(entry(1), entry(2, status, "2 of 9 fail")), ASKED)
+    found = judge(answer(entry(1), entry(2, status, "2 of 9 fail")), ASKED)
     assert found.verdict == INCOMPLETE
     assert found.findings == (f"{words}: [Done when] all tests pass (2 of 9 fail)",)
 
@@ -55,7 +56,7 @@ def test_what_is_not_met_is_a_finding(status: str, words: str) -> None:
 )
 def test_a_finding_that_something_is_missing_is_not_a_pass(finding: Any) -> None:
     """Whatever the entries say; one that does not say whether it is a remark counts."""
-    found = judged(answer(entry(1), entry(2), findings=(finding,)), ASKED)
+    found = judge(answer(entry(1), entry(2), findings=(finding,)), ASKED)
     assert (found.verdict, found.findings) == (INCOMPLETE, ("no tests",))
 
 
@@ -71,11 +72,18 @@ def test_a_finding_that_something_is_missing_is_not_a_pass(finding: Any) -> None
         (answer(entry(1), entry(2, "probably")), "says 'probably' about requirement 2"),
         (answer(entry(1), entry(2, "MET, mostly")), "about requirement 2"),
         (answer(entry(1), entry(2, None)), "about requirement 2"),
-        (answer(entry(1), entry(2, evidence="")), "no evidence for requirement 2"),
-        (answer(entry(1), entry(2, evidence=" - ")), "no evidence for requirement 2"),
-        (answer(entry(1), entry(2, evidence="N/A")), "no evidence for requirement 2"),
-        (answer(entry(1), entry(2, evidence="None.")), "no evidence for requirement 2"),
-        (answer(entry(1), entry(2, evidence=["x"])), "no evidence for requirement 2"),
+        *(
+            (answer(entry(1), entry(2, **shown)), "does not say how requirement 2 was shown to be met")
+            for shown in (
+                {"shown_by": ""},
+                {"shown_by": "seen", "file": "a.txt"},
+                {"shown_by": "read"},
+                {"shown_by": "read", "file": ["a.txt"]},
+                {"shown_by": "ran", "exit_code": 0},
+                {"shown_by": "ran", "command": "make test"},
+                {"shown_by": "ran", "command": "make test", "exit_code": False},
+            )
+        ),
         (answer(entry(1), entry("2")), "1 of its entries cannot be read"),
         (answer(entry(1), entry(True), entry(2)), "1 of its entries cannot be read"),
         (answer(entry(1), entry(float("inf")), entry(2)), "1 of its entries cannot be read"),
@@ -85,40 +93,96 @@ def test_a_finding_that_something_is_missing_is_not_a_pass(finding: Any) -> None
     ],
 )
 def test_whatever_is_odd_has_no_verdict_and_says_why(given: dict[str, Any], words: str) -> None:
-    """Missing entries, unknown numbers, contradictions, no evidence, other words."""
-    found = judged(given, ASKED)
+    """Missing entries, unknown numbers, contradictions, nothing that shows it, other words."""
+    found = judge(given, ASKED)
     assert found.verdict == INVALID
     assert words in found.summary
 
 
+@pytest.mark.parametrize(
+    "shown", [{"shown_by": "not_shown"}, {"shown_by": "ran", "command": "make test", "exit_code": 2}], ids=str
+)
+def test_what_nothing_shows_is_not_met(shown: dict[str, Any]) -> None:
+    """The reviewer's own word for it is not enough."""
+    found = judge(answer(entry(1), entry(2, "met", "surely", **shown)), ASKED)
+    assert (found.verdict, found.findings) == (
+        INCOMPLETE,
+        ("Requirement 2 could not be checked: [Done when] all tests pass (surely)",),
+    )
+
+
+SENTENCES = """
+src/cache.py implements TTL; missing keys raise KeyError
+Users who are not verified get a 403 (auth.py:42).
+Retries 3 of 5 times by default (retry.py:10)
+The page shows 10 of 200 rows at a time
+Timed out requests are retried: client.py:88
+Non-root users have no access at all to /admin, verified with curl
+The error path returns 500 and logs a Traceback
+parse() fails on an empty file, as the specification asks
+test_missing_file passes
+None of the 14 tests is skipped any more
+The stub in tests/ stands in for the mail server
+a.txt was deleted; it does not exist
+The build breaks if the flag is absent, which test_flag expects
+Without --force it did not overwrite the file
+Prints "not found" and exits with 1 for an unknown name
+An incomplete upload is removed after an hour
+The placeholder text is "Search"
+TODO.md lists no open item
+FAILED is shown in red, PASSED in green
+It cannot be run as root: main.py:7
+Failing builds are reported by mail
+Half of the cache is dropped when it is full
+The retry was skipped for 4xx answers
+Wrong passwords are counted; the fifth locks the account
+Unverified addresses get no newsletter
+Crashes are caught and reported, see crash.py:30
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_the_words_of_the_evidence_decide_nothing(sentence: str) -> None:
+    """Honest sentences about failure count as what the reviewer typed beside them, and so do a summary and a remark."""
+    met = judge(answer(entry(1), entry(2, evidence=sentence)), ASKED)
+    assert (met.verdict, met.requirements[1].evidence) == (VERIFIED, sentence)
+    about = answer(entry(1), entry(2), findings=({"missing": False, "text": sentence},)) | {"summary": sentence}
+    assert judge(about, ASKED).verdict == VERIFIED
+    assert judge(answer(entry(1), entry(2, "not_met", evidence=sentence)), ASKED).verdict == INCOMPLETE
+
+
 def test_a_contradiction_with_a_clear_no_is_a_no() -> None:
     """The next iteration learns what is missing, and what was odd."""
-    found = judged(answer(entry(1, "not_met"), entry(2), entry(2, "not_met")), ASKED)
+    found = judge(answer(entry(1, "not_met"), entry(2), entry(2, "not_met")), ASKED)
     assert found.verdict == INCOMPLETE
     assert "contradicts itself about requirement 2" in found.findings[-1]
 
 
 def test_nothing_asked_is_nothing_verified() -> None:
     """Instructions without a word cannot be met."""
-    assert judged(answer(), ()).verdict == INVALID
+    assert judge(answer(), ()).verdict == INVALID
 
 
 def test_the_report_for_people_says_the_same() -> None:
     """Every requirement with its evidence, every finding, and the verdict at its end."""
-    text = rendered(judged(answer(entry(1), entry(2, "not_met", "2 fail")), ASKED), "my-task", "deep", "abc")
+    text = render_report(judge(answer(entry(1), entry(2, "not_met", "2 fail")), ASKED), "my-task", "deep", "abc")
     assert "1. ✓ **met**: write a.txt" in text
     assert "2. ❌ **not met**: [Done when] all tests pass" in text
-    assert "Evidence: 2 fail" in text
+    assert "Evidence: a.txt:1. it is there" in text
+    assert "Evidence: a.txt:1. 2 fail" in text
     assert text.endswith("VERIFICATION-ID: abc\nVERDICT: INCOMPLETE\n")
-    assert rendered(judged(GOOD, ASKED), "t", "quick", "abc").endswith("VERDICT: VERIFIED\n")
-    assert rendered(judged({}, ASKED), "t", "quick", "abc").endswith("VERDICT: NONE\n")
+    assert render_report(judge(GOOD, ASKED), "t", "quick", "abc").endswith("VERDICT: VERIFIED\n")
+    assert render_report(judge({}, ASKED), "t", "quick", "abc").endswith("VERDICT: NONE\n")
 
 
 def test_the_schema_asks_for_what_is_read() -> None:
     """It is JSON, and names every field."""
     fields = json.loads(SCHEMA)["properties"]
     assert set(fields) == {"summary", "requirements", "findings"}
-    assert set(fields["requirements"]["items"]["properties"]) == {"number", "status", "evidence"}
+    assert set(fields["requirements"]["items"]["properties"]) == {
+        *("number", "status", "shown_by", "evidence"),
+        *("file", "line", "command", "exit_code"),
+    }
     assert set(fields["findings"]["items"]["properties"]) == {"missing", "text"}
 
 
@@ -126,7 +190,11 @@ JSON = st.recursive(
     st.none() | st.booleans() | st.integers(0, 4) | st.floats() | st.sampled_from(["met", "not_met", "seen", ""]),
     lambda inner: (
         st.lists(inner, max_size=4)
-        | st.dictionaries(st.sampled_from(["number", "status", "evidence", "missing", "text", "x"]), inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["number", "status", "shown_by", "file", "exit_code", "missing", "text", "x"]),
+            inner,
+            max_size=4,
+        )
     ),
     max_leaves=12,
 )
@@ -139,11 +207,11 @@ ENTRIES = st.lists(
 
 @given(ENTRIES | JSON, st.just([]) | JSON)
 def test_any_answer_verifies_only_if_every_number_is_met(entries: Any, findings: Any) -> None:
-    """Property: verified means that the entries are exactly those of the list, all met, each with evidence."""
-    found = judged({"summary": "x", "requirements": entries, "findings": findings}, ASKED)
-    rendered(found, "t", "quick", "abc")
+    """Property: verified means that the entries are exactly those of the list, all met, each shown by something."""
+    found = judge({"summary": "x", "requirements": entries, "findings": findings}, ASKED)
+    render_report(found, "t", "quick", "abc")
     if found.verdict == VERIFIED:
         assert {one["number"] for one in entries} == {1, 2}
         assert all(one["status"] == "met" for one in entries)
-        assert all(any(one["evidence"] for one in entries if one["number"] == number) for number in (1, 2))
+        assert all(one.shown_by for one in found.requirements)
         assert all(finding["missing"] is False for finding in findings)

@@ -31,8 +31,10 @@ structured = None
 if prompt.startswith("Independent verification"):
     identity = re.search(r"VERIFICATION-ID: (\\S+)", prompt)[1]
     report = pathlib.Path(re.search(r"^Report file: (.+)$", prompt, re.M)[1])
-    numbers = sorted(set(re.findall(r"^([0-9]+)[.] ", prompt, re.M)), key=int)
-    text = "## Summary\\nLooked.\\n\\n## Requirements\\n" + "".join(n + ". met: seen\\n" for n in numbers)
+    listing = prompt.partition("numbered the requirements")[2].partition("\\nGive ")[0]
+    numbers = re.findall(r"^([0-9]+)[.] ", listing, re.M)
+    text = "## Summary\\nLooked.\\n\\n## Requirements\\n"
+    text += "".join(n + ". met | read a.txt:1 | seen\\n" for n in numbers)
     text += "\\n## Findings\\n{findings}\\n\\n"
     text += "VERIFICATION-ID: " + identity + "\\nVERDICT: {verdict}\\n"
     {body or "report.write_text(text)"}

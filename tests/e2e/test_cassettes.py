@@ -18,7 +18,10 @@ JUDGED = {"summary": "Looked.", "findings": [], "requirements": []}
 
 
 def judged(status: str) -> list[dict[str, Any]]:
-    entries = [{"number": number, "status": status, "evidence": "seen"} for number in (1, 2)]
+    entries = [
+        {"number": number, "status": status, "shown_by": "read", "file": "a.txt", "evidence": "seen"}
+        for number in (1, 2)
+    ]
     return [{"init": {}}, {"structured": {**JUDGED, "requirements": entries}}, {"result": {}}]
 
 

@@ -15,7 +15,7 @@ CLAIM: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True, "summ
 
 
 def entry(number: int, status: str = "met", evidence: str = "seen in a.txt") -> dict[str, Any]:
-    return {"number": number, "status": status, "evidence": evidence}
+    return {"number": number, "status": status, "shown_by": "read", "file": "a.txt", "line": 1, "evidence": evidence}
 
 
 def answer(*entries: Any, findings: Any = (), **more: Any) -> dict[str, Any]:
@@ -55,7 +55,13 @@ def test_a_review_that_meets_every_requirement_proves_the_claim(loop: Loop) -> N
     assert report.endswith("VERDICT: VERIFIED\n")
     assert "✓ review: verified, 2 of 2 requirements met - Looked at all." in loop.call("show", "my-task").out
     rows = json.loads(loop.call("show", "my-task", "--json").out)["proof"]["review"]["requirements"]
-    assert rows[1] == {"number": 2, "text": "two", "status": "met", "evidence": "seen in a.txt"}
+    assert rows[1] == {
+        "number": 2,
+        "text": "two",
+        "status": "met",
+        "evidence": "seen in a.txt",
+        "shownBy": "a.txt:1",
+    }
 
 
 def test_what_is_not_met_reaches_the_next_prompt(loop: Loop) -> None:
@@ -173,8 +179,8 @@ def test_a_report_that_says_otherwise_is_heeded_and_kept(loop: Loop, size: int) 
     """Claude answers that all is met, and wrote a report that says INCOMPLETE, or one that is too large to be read."""
     loop.make()
     body = (
-        f"text = 'x' * {size} + '\\n' + text; report.write_text(text)\n"
-        "    entries = [dict(number=n, status='met', evidence='seen') for n in (1, 2)]\n"
+        f"text = text.replace('Looked.', 'x' * {size}); report.write_text(text)\n"
+        "    entries = [dict(number=n, status='met', shown_by='read', file='a.txt', evidence='seen') for n in (1, 2)]\n"
         "    structured = dict(summary='s', requirements=entries, findings=[])"
     )
     reviewing(loop, "INCOMPLETE", "1. the end", body=body)

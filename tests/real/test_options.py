@@ -17,7 +17,7 @@ from tests.real.conftest import RealLoop
 pytestmark = pytest.mark.real_claude
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
-ENTRY = {"number": 1, "status": "met", "evidence": "line 1 of a.txt"}
+ENTRY = {"number": 1, "status": "met", "shown_by": "read", "file": "a.txt", "line": 1, "evidence": "seen"}
 
 
 def known(real: RealLoop, claude: str) -> tuple[str, Known]:

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.real_claude
 
 
 def entry(number: int, status: str = "met") -> dict[str, Any]:
-    return {"number": number, "status": status, "evidence": "line 1 of a.txt"}
+    return {"number": number, "status": status, "shown_by": "read", "file": "a.txt", "line": 1, "evidence": "seen"}
 
 
 def answer(*entries: dict[str, Any], **more: Any) -> Block:
@@ -69,7 +69,7 @@ def test_a_review_by_schema_that_finds_something_is_not(real: RealLoop) -> None:
     done = real.run("--verify")
     assert done.code == 0, done.err
     assert [verdict for verdict, _ in reviews(real)] == ["incomplete", "verified"]
-    assert "Requirement 2 is not met: two (line 1 of a.txt)" in real.api.requests[3].prompt
+    assert "Requirement 2 is not met: two (seen)" in real.api.requests[3].prompt
 
 
 def test_an_answer_outside_of_the_schema_is_none(real: RealLoop) -> None:

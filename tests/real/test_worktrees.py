@@ -28,7 +28,7 @@ def test_nothing_is_denied_in_a_worktree(real: RealLoop, way: str) -> None:
     todo = real.workspace / "TODO.md"
     todo.write_text("- [ ] one\n")
     place = real.root / "claude-iterate" / "worktrees" / "my-task"
-    entry = {"number": 1, "status": "met", "evidence": "line 1 of a.txt"}
+    entry = {"number": 1, "status": "met", "shown_by": "read", "file": "a.txt", "line": 1, "evidence": "seen"}
     real.api.script(
         tool("Read", file_path=str(todo)),
         tool("Edit", file_path=str(todo), old_string="[ ]", new_string="[x]"),

@@ -125,12 +125,14 @@ class IterationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event"
 
 
 class JudgedRequirement(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A requirement of the instructions as the review saw it: met, not_met, not_checked, or empty: not clear."""
+    """A requirement of the instructions as the review saw it: met, not_met, not_checked, or empty: not clear.
+    `shown_by` is the file that the reviewer read or the command that succeeded."""
 
     number: int
     text: str
     status: str = ""
     evidence: str = ""
+    shown_by: str = ""
 
 
 class ReviewFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):

@@ -1,23 +1,23 @@
 """What a review comes to, in which depth it looks, and the answer that is asked for: one entry for each requirement.
 
-The verdict is ours: it is computed from the entries, never read from a word. Whatever is odd is not a pass.
+The verdict is ours: it is computed from numbers, words of a list and flags, never from a sentence. Whatever is odd is
+not a pass.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from claude_iterate.core.formats import listed, one_line, shortened
-from claude_iterate.core.reports.doubtful_evidence import denies, is_finding, speaks_against
 from claude_iterate.core.reports.requirements import Requirement, told
 
 VERIFIED, INCOMPLETE, INVALID = "verified", "incomplete", "invalid"
 MET, NOT_MET, NOT_CHECKED = "met", "not_met", "not_checked"
+READ, RAN, NOT_SHOWN = "read", "ran", "not_shown"
 DEPTHS = {
     "quick": "Quick: check that every deliverable exists and that the counts are right.",
     "standard": "Standard: read the content of the deliverables, and the tests that are to show that they work.",
@@ -26,28 +26,35 @@ DEPTHS = {
 }
 
 _LONGEST = 2000
-_NO_EVIDENCE = re.compile(r"\W*(?:(?:none|no|n\W?a|nothing|unknown|tbd|todo|met|yes|ok|not checked|no evidence)\W*)?")
-_TEXT = {"type": "string"}
-_ENTRY = {"number": {"type": "integer"}, "status": {**_TEXT, "enum": [MET, NOT_MET, NOT_CHECKED]}, "evidence": _TEXT}
+_TEXT, _NUMBER = {"type": "string"}, {"type": "integer"}
+_ENTRY = {
+    "number": _NUMBER,
+    "status": {**_TEXT, "enum": [MET, NOT_MET, NOT_CHECKED]},
+    "shown_by": {**_TEXT, "enum": [READ, RAN, NOT_SHOWN]},
+    "evidence": _TEXT,
+}
+_WHERE = {"file": _TEXT, "line": _NUMBER, "command": _TEXT, "exit_code": _NUMBER}
 _FINDING = {"missing": {"type": "boolean"}, "text": _TEXT}
 
 
-def _list_of(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "array", "items": {"type": "object", "properties": fields, "required": list(fields)}}
+def _list_of(fields: Mapping[str, Any], optional: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": {"type": "object", "properties": {**fields, **optional}, "required": [*fields]}}
 
 
-_FIELDS = {"summary": _TEXT, "requirements": _list_of(_ENTRY), "findings": _list_of(_FINDING)}
+_FIELDS = {"summary": _TEXT, "requirements": _list_of(_ENTRY, _WHERE), "findings": _list_of(_FINDING, {})}
 SCHEMA = json.dumps({"type": "object", "properties": _FIELDS, "required": list(_FIELDS)})
 """What Claude Code holds the reviewer's answer to."""
 
 
 class Judged(msgspec.Struct, frozen=True):
-    """A requirement as the review sees it: met, not_met, not_checked, or empty when it says nothing clear."""
+    """A requirement as the review sees it: met, not_met, not_checked, or empty when it says nothing clear. `shown_by`
+    is where that was seen, empty when nothing shows it."""
 
     number: int
     text: str
     status: str = ""
     evidence: str = ""
+    shown_by: str = ""
 
 
 class Review(msgspec.Struct, frozen=True):
@@ -60,10 +67,10 @@ class Review(msgspec.Struct, frozen=True):
     remarks: tuple[str, ...] = ()
 
 
-def judged(answer: Mapping[str, Any], asked: Sequence[Requirement]) -> Review:
+def judge(answer: Mapping[str, Any], asked: Sequence[Requirement]) -> Review:
     """The review in an answer of this schema. Unknown fields are not read."""
     entries, faults = _entries(answer.get("requirements"))
-    found = tuple(_judged(requirement, entries, faults) for requirement in asked)
+    found = tuple(_judge_requirement(requirement, entries, faults) for requirement in asked)
     known = {requirement.number for requirement in asked}
     unknown = [str(number) for number in entries if number not in known]
     if unknown:
@@ -71,8 +78,6 @@ def judged(answer: Mapping[str, Any], asked: Sequence[Requirement]) -> Review:
     missing, remarks = _findings(answer.get("findings"), faults)
     unmet = [_unmet(one) for one in found if one.status in (NOT_MET, NOT_CHECKED)]
     summary = _text(answer.get("summary"))
-    if denies(summary):
-        faults.append("its summary says otherwise")
     if missing or unmet:
         return Review(INCOMPLETE, summary, (*missing, *unmet, *faults), found, remarks)
     if faults or not asked:
@@ -80,45 +85,68 @@ def judged(answer: Mapping[str, Any], asked: Sequence[Requirement]) -> Review:
     return Review(VERIFIED, summary, (), found, remarks)
 
 
-def _entries(given: Any) -> tuple[dict[int, list[tuple[str, str]]], list[str]]:
-    """Status and evidence by number, and what is wrong with the list."""
+def _entries(given: Any) -> tuple[dict[int, list[Mapping[str, Any]]], list[str]]:
+    """The entries by number, and what is wrong with the list."""
     if not isinstance(given, list):
         return {}, ["the answer has no list of requirements"]
-    found: dict[int, list[tuple[str, str]]] = {}
+    found: dict[int, list[Mapping[str, Any]]] = {}
     odd = 0
     for entry in given:
-        number = entry.get("number") if isinstance(entry, dict) else None
-        if isinstance(number, float) and number.is_integer():
-            number = int(number)
-        if type(number) is not int:
+        number = _whole(entry.get("number")) if isinstance(entry, dict) else None
+        if number is None:
             odd += 1
-            continue
-        found.setdefault(number, []).append((_text(entry.get("status")), _text(entry.get("evidence"))))
+        else:
+            found.setdefault(number, []).append(entry)
     return found, [f"{odd} of its entries cannot be read"] if odd else []
 
 
-def _judged(requirement: Requirement, entries: dict[int, list[tuple[str, str]]], faults: list[str]) -> Judged:
+def _judge_requirement(
+    requirement: Requirement, entries: Mapping[int, list[Mapping[str, Any]]], faults: list[str]
+) -> Judged:
     number, about = requirement.number, told(requirement.text, requirement.heading)
     given = entries.get(number, [])
-    statuses = {status for status, _ in given}
-    evidence = next((words for _, words in given if not _NO_EVIDENCE.fullmatch(words.lower())), "")
+    statuses = {_text(entry.get("status")) for entry in given}
+    evidence = next(filter(None, (_text(entry.get("evidence")) for entry in given)), "")
+    shown = [_shown_by(entry) for entry in given]
     if not given:
         faults.append(f"it says nothing about requirement {number}")
     elif len(statuses) > 1:
         faults.append(f"it contradicts itself about requirement {number}")
     elif not statuses <= {MET, NOT_MET, NOT_CHECKED}:
         faults.append(f"it says {shortened(min(statuses), 40)!r} about requirement {number}")
-    elif statuses == {MET} and not evidence:
-        faults.append(f"it has no evidence for requirement {number}")
-    elif statuses == {MET} and any(speaks_against(words) for _, words in given):
-        return Judged(number, about, NOT_CHECKED, next(words for _, words in given if speaks_against(words)))
+    elif statuses == {MET} and None in shown:
+        faults.append(f"it does not say how requirement {number} was shown to be met")
+    elif statuses == {MET} and "" in shown:
+        return Judged(number, about, NOT_CHECKED, evidence)
     else:
-        return Judged(number, about, statuses.pop(), evidence)
+        return Judged(number, about, statuses.pop(), evidence, shown[0] or "")
     return Judged(number, about, "", evidence)
 
 
+def _shown_by(entry: Mapping[str, Any]) -> str | None:
+    """Where the reviewer saw it: a file that it read, or a command that ended with 0. Empty where nothing shows it;
+    None where the entry does not say."""
+    file, command = _text(entry.get("file")), _text(entry.get("command"))
+    match _text(entry.get("shown_by")):
+        case "read" if file:
+            line = _whole(entry.get("line"))
+            return f"{file}:{line}" if line else file
+        case "ran" if command:
+            code = _whole(entry.get("exit_code"))
+            return None if code is None else "" if code else f"`{command}` ended with 0"
+        case "not_shown":
+            return ""
+    return None
+
+
+def _whole(value: Any) -> int | None:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return value if type(value) is int else None
+
+
 def _findings(given: Any, faults: list[str]) -> tuple[list[str], tuple[str, ...]]:
-    """What is missing, and remarks that do not speak against the work; one that plainly does is none."""
+    """What is missing, and remarks that do not speak against the work. What is not called a remark is missing."""
     if not isinstance(given, list):
         faults.append("the answer has no list of findings")
         return [], ()
@@ -126,7 +154,7 @@ def _findings(given: Any, faults: list[str]) -> tuple[list[str], tuple[str, ...]
     for finding in given:
         is_table = isinstance(finding, dict)
         text = _text(finding.get("text") if is_table else finding)
-        if is_table and finding.get("missing") is False and not is_finding(text):
+        if is_table and finding.get("missing") is False:
             remarks.append(text)
         else:
             missing.append(text or "a finding without words")
@@ -142,7 +170,7 @@ def _text(value: Any) -> str:
     return shortened(one_line(value[: 4 * _LONGEST]), _LONGEST) if isinstance(value, str) else ""
 
 
-def rendered(found: Review, name: str, depth: str, identity: str) -> str:
+def render_report(found: Review, name: str, depth: str, identity: str) -> str:
     """The review as a Markdown report, for people."""
     lines = [f"# Verification of {name}", "", f"Depth: {depth}. The verdict is computed from the entries below.", ""]
     lines += ["## Summary", found.summary or "(none)", "", "## Requirements"]
@@ -159,7 +187,8 @@ _SIGNS = {MET: "✓", NOT_MET: "❌", NOT_CHECKED: "?"}
 
 def _told(one: Judged) -> str:
     status = one.status.replace("_", " ") or "no clear word"
-    return f"**{status}**: {one.text}" + (f"  \n   Evidence: {one.evidence}" if one.evidence else "")
+    seen = ". ".join(filter(None, (one.shown_by, one.evidence)))
+    return f"**{status}**: {one.text}" + (f"  \n   Evidence: {seen}" if seen else "")
 
 
 def _numbered(items: Iterable[str]) -> list[str]:

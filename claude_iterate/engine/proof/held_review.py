@@ -59,7 +59,7 @@ class HeldReview(msgspec.Struct):
         else:
             found = self._judge(asked, report, identity, project)
             if found.requirements:
-                text = review.rendered(found, self._plan.layout.name, depth, identity)
+                text = review.render_report(found, self._plan.layout.name, depth, identity)
                 found = report.keep(text) or found
         self._record_end(found, asked.outcome, began, project.identity)
         return None if found.verdict == UNHELD else _findings(found)
@@ -75,18 +75,18 @@ class HeldReview(msgspec.Struct):
         if result.structured is None and len(result.text) > untrusted_files.MOST:
             return Review(INVALID, f"the answer is larger than {untrusted_files.MOST >> 20} MiB")
         asked_for = requirements.requirements_in(asked.texts.instructions if asked.texts is not None else "")
-        written = report.read(identity, result.text, asked_for)
+        written = report.read(identity, asked_for)
         if result.structured is None:
             return written or self._said(report, identity, result.text, asked_for)
         if written is not None and (report.is_unreadable or written.verdict == INCOMPLETE):
             return Review(INVALID, f"the answer and the report that was written do not agree: {written.summary}")
-        return review.judged(result.structured, asked_for)
+        return review.judge(result.structured, asked_for)
 
     def _said(self, report: _Report, identity: str, said: str, asked: Sequence[Requirement]) -> Review:
         """The final answer may stand in for a report that was not written."""
         if f"VERIFICATION-ID: {identity}" not in said:
             return Review(INVALID, "no report was written in this review")
-        return report.keep(said + "\n") or prose_review.read(said, identity, asked=asked)
+        return report.keep(said + "\n") or prose_review.read(said, identity, asked)
 
     def _record_end(self, found: Review, outcome: events.Outcome, began: float, project: str) -> None:
         spent = self._recorder.state.spending
@@ -104,7 +104,7 @@ class HeldReview(msgspec.Struct):
                 project=project,
                 requirements=tuple(
                     events.JudgedRequirement(
-                        one.number, one.text, one.status, shortened(one.evidence, _LONGEST_EVIDENCE)
+                        one.number, one.text, one.status, shortened(one.evidence, _LONGEST_EVIDENCE), one.shown_by
                     )
                     for one in found.requirements
                 ),
@@ -126,7 +126,7 @@ class _Report:
         except OSError:
             return None
 
-    def read(self, identity: str, answer: str, asked: Sequence[Requirement]) -> Review | None:
+    def read(self, identity: str, asked: Sequence[Requirement]) -> Review | None:
         """The review that was written there; None when nothing was."""
         now = self._now()
         if now is None or (self._before is not None and now.fingerprint == self._before.fingerprint):
@@ -134,7 +134,7 @@ class _Report:
         if not now.whole:
             self.is_unreadable = True
             return Review(INVALID, f"the report is larger than {untrusted_files.MOST >> 20} MiB; it is kept as it is")
-        return prose_review.read(now.data.decode("utf-8", "replace"), identity, answer, asked)
+        return prose_review.read(now.data.decode("utf-8", "replace"), identity, asked)
 
     def keep(self, text: str) -> Review | None:
         """Write the report; a report that cannot be kept is not evidence. One that cannot be read is not replaced."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from claude_iterate.core import events
 from claude_iterate.core.rules.proving import changed_proof, proof_of
@@ -30,12 +30,14 @@ class CheckView(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class RequirementView(msgspec.Struct, frozen=True, rename="camel"):
-    """A requirement of the instructions; `status` is met, not_met, not_checked, or empty: not clear."""
+    """A requirement of the instructions; `status` is met, not_met, not_checked, or empty: not clear. `shownBy` is the
+    file that the reviewer read or the command that succeeded."""
 
     number: int
     text: str
     status: str
     evidence: str
+    shown_by: str
 
 
 class ReviewView(msgspec.Struct, frozen=True, rename="camel"):
@@ -140,5 +142,5 @@ def _check(check: events.CheckFinished) -> CheckView:
 
 
 def _review(event: events.ReviewFinished) -> ReviewView:
-    rows = tuple(RequirementView(one.number, one.text, one.status, one.evidence) for one in event.requirements)
+    rows = tuple(RequirementView(**asdict(one)) for one in event.requirements)
     return ReviewView(event.verdict, event.summary, event.findings, event.report, event.cost_usd, rows)
