@@ -21,8 +21,8 @@ from claude_iterate.engine.plan import Plan, Texts
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.supervision import Supervisor
 from claude_iterate.errors import ExpectedError
-from claude_iterate.progress import git_tree, project_state
-from claude_iterate.progress.project_state import ProjectState
+from claude_iterate.project import git_tree, project_state
+from claude_iterate.project.project_state import ProjectState
 from claude_iterate.system import process_table
 
 _OPTION = "--json-schema"

@@ -14,7 +14,7 @@ from claude_iterate.core.reports import authorship, fallbacks
 from claude_iterate.core.reports.status import Change, Reading, Status, compare
 from claude_iterate.core.settings.declared import StatusWatchSettings
 from claude_iterate.engine.recorder import Recorder
-from claude_iterate.progress import git_history
+from claude_iterate.project import git_history
 from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import status_file

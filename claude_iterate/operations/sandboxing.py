@@ -17,7 +17,7 @@ from claude_iterate.core.events import Warned
 from claude_iterate.core.formats import listed
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.errors import AgentProblem, UsageProblem
-from claude_iterate.progress.git_commands import Git, GitProblem, names
+from claude_iterate.project.git_commands import Git, GitProblem, names
 from claude_iterate.system import programs
 from claude_iterate.workspace.layout import Layout, named_folders
 from claude_iterate.workspace.project import Project

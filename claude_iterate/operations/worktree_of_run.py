@@ -13,7 +13,7 @@ from claude_iterate.engine.plan import Plan
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.operations.user import User
-from claude_iterate.progress.worktrees import Worktree, find, remains
+from claude_iterate.project.worktrees import Worktree, find, remains
 from claude_iterate.system.programs import found_outside
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal import reader

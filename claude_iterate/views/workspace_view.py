@@ -21,7 +21,7 @@ from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.layers import Resolved
 from claude_iterate.core.settings.modes import stop_settings
 from claude_iterate.core.tones import UNPROVEN
-from claude_iterate.progress.worktrees import remains
+from claude_iterate.project.worktrees import remains
 from claude_iterate.text.next_run import next_run
 from claude_iterate.views import evidence_view, history_view, run_view
 from claude_iterate.views.listing_view import Standing, known_by, standing

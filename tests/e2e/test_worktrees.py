@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.progress import worktrees
+from claude_iterate.project import worktrees
 from tests.e2e.conftest import Loop, until
 
 pytestmark = pytest.mark.needs_git

@@ -29,7 +29,7 @@ from claude_iterate.engine.supervision import Orphans, Supervisor
 from claude_iterate.engine.work.measuring import Measuring, start_measuring
 from claude_iterate.workspace.layout import Layout
 from tests.engine.building import made, plan_in
-from tests.progress.repository import Repository, clean_environment
+from tests.project.repository import Repository, clean_environment
 
 WORKSPACE = Path("claude-iterate", "workspaces", "w")
 

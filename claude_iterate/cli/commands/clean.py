@@ -6,7 +6,7 @@ from claude_iterate.cli import options, output
 from claude_iterate.cli.commands.archive import warn_about
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.terminal import questions
-from claude_iterate.progress.worktrees import remains
+from claude_iterate.project.worktrees import remains
 from claude_iterate.workspace.archives import archive_creation
 from claude_iterate.workspace.files.folders import remove
 from claude_iterate.workspace.journal import reader

@@ -16,7 +16,7 @@ from claude_iterate.core.tampering import comparison
 from claude_iterate.core.tampering.check_words import named_by
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
-from claude_iterate.progress.proof_files import ProofFiles, Watched
+from claude_iterate.project.proof_files import ProofFiles, Watched
 from claude_iterate.workspace import plan_file
 from claude_iterate.workspace.layout import PROJECT_FILES
 from claude_iterate.workspace.settings_files import settings_reader

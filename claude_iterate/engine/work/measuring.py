@@ -20,9 +20,9 @@ from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.shell_command import ShellCommand
 from claude_iterate.engine.supervision import Supervisor
 from claude_iterate.engine.work.suite_run import count_tests
-from claude_iterate.progress.ignored import literally
-from claude_iterate.progress.places import Place
-from claude_iterate.progress.project_work import Look, Work
+from claude_iterate.project.ignored import literally
+from claude_iterate.project.places import Place
+from claude_iterate.project.project_work import Look, Work
 from claude_iterate.system import process_table
 from claude_iterate.workspace.layout import Layout
 

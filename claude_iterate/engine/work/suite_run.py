@@ -11,9 +11,9 @@ from claude_iterate.core.formats import one_line, shortened
 from claude_iterate.core.rules.during import decide_check
 from claude_iterate.engine.shell_command import Ended, Program, ShellCommand, shell_line
 from claude_iterate.engine.supervision import Supervisor
-from claude_iterate.progress.suite_results import junit_files
-from claude_iterate.progress.suite_results.runner_output import RunnerOutput
-from claude_iterate.progress.suite_results.suite_counts import Counts
+from claude_iterate.project.suite_results import junit_files
+from claude_iterate.project.suite_results.runner_output import RunnerOutput
+from claude_iterate.project.suite_results.suite_counts import Counts
 
 _TAIL = 2_000_000
 """Characters of the end of the output that summaries are looked for in."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from claude_iterate.progress.ignored import Ignored
+from claude_iterate.project.ignored import Ignored
 from claude_iterate.views.report.kept_trees import ChangedFile, KeptTrees
 from claude_iterate.views.story.iteration_rows import Row
 from claude_iterate.workspace.layout import Layout

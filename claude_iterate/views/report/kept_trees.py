@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from claude_iterate.progress.git_commands import Git, GitProblem, names
+from claude_iterate.project.git_commands import Git, GitProblem, names
 
 
 class ChangedFile(msgspec.Struct, frozen=True):

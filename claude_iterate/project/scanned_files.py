@@ -14,8 +14,8 @@ from pathlib import Path
 
 import msgspec
 
-from claude_iterate.progress.ignored import Ignored
-from claude_iterate.progress.tool_output import ToolOutput
+from claude_iterate.project.ignored import Ignored
+from claude_iterate.project.tool_output import ToolOutput
 
 MOST_FILES = 200_000
 LARGEST_READ = 10 << 20

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.progress import file_scan, project_state
-from claude_iterate.progress.project_state import ProjectState
+from claude_iterate.project import file_scan, project_state
+from claude_iterate.project.project_state import ProjectState
 
 
 @pytest.fixture(params=[pytest.param(True, marks=pytest.mark.needs_git), False], ids=["git", "no-git"])

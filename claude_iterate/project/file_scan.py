@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from claude_iterate.progress.tool_output import ToolOutput
+from claude_iterate.project.tool_output import ToolOutput
 
 _PATIENCE = 20.0
 _MOST_FILES = 50_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from claude_iterate.progress.suite_results.suite_counts import Counts, kept, number
+from claude_iterate.project.suite_results.suite_counts import Counts, kept, number
 
 _WORD = r"(?:failed|passed|skipped|deselected|xfailed|xpassed|warnings?|errors?|rerun|subtests passed)"
 _PYTEST = re.compile(

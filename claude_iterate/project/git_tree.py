@@ -15,8 +15,8 @@ from pathlib import Path
 
 import msgspec
 
-from claude_iterate.progress.git_commands import FILTERS, OPTIONS, GitProblem, without_filters
-from claude_iterate.progress.tool_output import ToolOutput
+from claude_iterate.project.git_commands import FILTERS, OPTIONS, GitProblem, without_filters
+from claude_iterate.project.tool_output import ToolOutput
 
 _PATIENCE = 20.0
 _LARGEST = 64 * 1024 * 1024

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from claude_iterate.progress import file_scan, git_tree
+from claude_iterate.project import file_scan, git_tree
 
 
 class ProjectState(msgspec.Struct, frozen=True):

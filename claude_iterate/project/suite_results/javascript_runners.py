@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from claude_iterate.progress.suite_results.suite_counts import Counts, kept, number
+from claude_iterate.project.suite_results.suite_counts import Counts, kept, number
 
 _COUNT = re.compile(r"(\d+) (failed|passed|skipped|todo|pending)")
 _JEST = re.compile(r"^Tests: +((?:\d+ (?:failed|passed|skipped|todo|pending), )*)\d+ total$")

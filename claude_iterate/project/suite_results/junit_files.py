@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from xml.parsers import expat
 
-from claude_iterate.progress.suite_results.suite_counts import Counts, kept
+from claude_iterate.project.suite_results.suite_counts import Counts, kept
 
 LARGEST = 64 << 20
 _MOST_FILES = 500

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import msgspec
 
-from claude_iterate.progress import scanned_files
-from claude_iterate.progress.git_commands import GitProblem
-from claude_iterate.progress.places import Place
-from claude_iterate.progress.scanned_files import Scan
-from claude_iterate.progress.snapshots import Snapshot, Snapshots
+from claude_iterate.project import scanned_files
+from claude_iterate.project.git_commands import GitProblem
+from claude_iterate.project.places import Place
+from claude_iterate.project.scanned_files import Scan
+from claude_iterate.project.snapshots import Snapshot, Snapshots
 
 KEPT_RUNS = 5
 """Older runs lose their snapshots."""

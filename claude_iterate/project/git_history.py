@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from claude_iterate.progress.git_commands import Git, GitProblem
+from claude_iterate.project.git_commands import Git, GitProblem
 
 _PATIENCE = 5.0
 

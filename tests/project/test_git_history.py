@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.progress.git_history import had
+from claude_iterate.project.git_history import had
 
 pytestmark = pytest.mark.needs_git
 TEXT = b'{"complete": true, "lastUpdated": "monday"}\n'

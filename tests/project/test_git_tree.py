@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.progress import git_tree
+from claude_iterate.project import git_tree
 
 pytestmark = pytest.mark.needs_git
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.progress import files_with_tests, project_state, tool_output
-from claude_iterate.progress.places import Place
-from claude_iterate.progress.project_work import Work
-from tests.progress.repository import Repository, clean_environment
+from claude_iterate.project import files_with_tests, project_state, tool_output
+from claude_iterate.project.places import Place
+from claude_iterate.project.project_work import Work
+from tests.project.repository import Repository, clean_environment
 
 Changed = Callable[[], list[str]]
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "measured-work.md"

@@ -15,8 +15,8 @@ from claude_iterate.core.tampering import marks_of_tests
 from claude_iterate.core.tampering.check_words import Named
 from claude_iterate.core.tampering.comparison import EMPTY
 from claude_iterate.core.tampering.normal_forms import proving_part
-from claude_iterate.progress import files_with_tests
-from claude_iterate.progress.files_taken_in import hiding_modules, taken_in
+from claude_iterate.project import files_with_tests
+from claude_iterate.project.files_taken_in import hiding_modules, taken_in
 
 _LARGEST = 1024 * 1024
 """Beyond these bytes, size and times stand for the content; a test of that size is left out."""

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.progress import capture, snapshots
-from claude_iterate.progress.git_commands import GitProblem
-from claude_iterate.progress.snapshots import Snapshots, ref_name
+from claude_iterate.project import capture, snapshots
+from claude_iterate.project.git_commands import GitProblem
+from claude_iterate.project.snapshots import Snapshots, ref_name
 from claude_iterate.system import processes
-from tests.progress.repository import Repository
+from tests.project.repository import Repository
 
 pytestmark = pytest.mark.needs_git
 
@@ -559,7 +559,7 @@ def test_a_file_that_vanishes_meanwhile(repository: Repository, monkeypatch: pyt
         (repository.root / "new").unlink(missing_ok=True)
         return found
 
-    monkeypatch.setattr("claude_iterate.progress.snapshots.captured", slow)
+    monkeypatch.setattr("claude_iterate.project.snapshots.captured", slow)
     assert repository.files(repository.take().tree).keys() == {"a", "b", "deep/er/c"}
 
 

@@ -10,8 +10,8 @@ import hashlib
 import os
 import shutil
 
-from claude_iterate.progress.capture import Mark
-from claude_iterate.progress.git_commands import Git, GitProblem, names, stream
+from claude_iterate.project.capture import Mark
+from claude_iterate.project.git_commands import Git, GitProblem, names, stream
 
 
 class KeptIndex:

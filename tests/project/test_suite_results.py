@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_iterate.progress.suite_results import junit_files
-from claude_iterate.progress.suite_results.junit_files import JunitProblem
-from claude_iterate.progress.suite_results.runner_output import RunnerOutput
-from claude_iterate.progress.suite_results.suite_counts import Counts
+from claude_iterate.project.suite_results import junit_files
+from claude_iterate.project.suite_results.junit_files import JunitProblem
+from claude_iterate.project.suite_results.runner_output import RunnerOutput
+from claude_iterate.project.suite_results.suite_counts import Counts
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "test-runners"
 

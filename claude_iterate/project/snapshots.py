@@ -16,12 +16,12 @@ from pathlib import Path
 import msgspec
 
 from claude_iterate.core.formats import size
-from claude_iterate.progress.capture import Captured, Mark, captured
-from claude_iterate.progress.git_commands import Git, GitProblem, names, stream
-from claude_iterate.progress.ignored import Ignored
-from claude_iterate.progress.last_look.kept_index import KeptIndex, mark_of
-from claude_iterate.progress.places import Place
-from claude_iterate.progress.tool_output import ToolOutput
+from claude_iterate.project.capture import Captured, Mark, captured
+from claude_iterate.project.git_commands import Git, GitProblem, names, stream
+from claude_iterate.project.ignored import Ignored
+from claude_iterate.project.last_look.kept_index import KeptIndex, mark_of
+from claude_iterate.project.places import Place
+from claude_iterate.project.tool_output import ToolOutput
 
 REFS = "refs/claude-iterate"
 _MOST_REFUSED = 50

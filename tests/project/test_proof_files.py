@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from claude_iterate.core.tampering.check_words import named_by
-from claude_iterate.progress import files_with_tests, proof_files
-from claude_iterate.progress.proof_files import ProofFiles, Watched
+from claude_iterate.project import files_with_tests, proof_files
+from claude_iterate.project.proof_files import ProofFiles, Watched
 
 TEST = "def test_a():\n    assert True\n"
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.progress import project_work, scanned_files
-from claude_iterate.progress.places import Place
-from claude_iterate.progress.project_work import Work
-from tests.progress.repository import Repository, clean_environment
+from claude_iterate.project import project_work, scanned_files
+from claude_iterate.project.places import Place
+from claude_iterate.project.project_work import Work
+from tests.project.repository import Repository, clean_environment
 
 Making = Callable[..., Work]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.progress.ignored import Ignored
-from tests.progress.repository import clean_environment
+from claude_iterate.project.ignored import Ignored
+from tests.project.repository import clean_environment
 
 PATTERNS = [
     "*.log", "/top", "build/", "a/b", "**/deep", "x/**", "a/**/z", "!keep.log", "# comment", "", "file?", "[ab].txt",

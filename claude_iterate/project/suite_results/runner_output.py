@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 
-from claude_iterate.progress.suite_results import javascript_runners as javascript
-from claude_iterate.progress.suite_results import other_runners as other
-from claude_iterate.progress.suite_results import python_runners as python
-from claude_iterate.progress.suite_results.suite_counts import Counts, Reader, plain
+from claude_iterate.project.suite_results import javascript_runners as javascript
+from claude_iterate.project.suite_results import other_runners as other
+from claude_iterate.project.suite_results import python_runners as python
+from claude_iterate.project.suite_results.suite_counts import Counts, Reader, plain
 
 READERS: tuple[Reader, ...] = (
     python.pytest,
