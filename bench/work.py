@@ -14,8 +14,8 @@ import loop
 from project import NAME, Bench, timed
 from table import Row
 
-from claude_iterate.project.places import Place
 from claude_iterate.project.project_work import Work
+from claude_iterate.project.snapshots import Place
 
 SLOW = loop.fake("sleep 1; date +%N > folder-0/file-0\n" + loop.ANSWER)
 """An iteration of one second that changes a file."""

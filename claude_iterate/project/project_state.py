@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from claude_iterate.project import file_scan, git_tree
+from claude_iterate.project import git_tree, scan
 
 
 class ProjectState(msgspec.Struct, frozen=True):
@@ -62,10 +62,12 @@ def look(
     in any case. `scratch` is a folder for temporary files; it is removed."""
     counts = _counting(root, left_out)
     tree = git_tree.tree_of(root, counts, scratch, asked)
-    files = tree.files if tree is not None else file_scan.scan(root, counts)
-    if files is None:
+    if tree is not None:
+        return ProjectState(tree.id, tree.files | _contents(root, watched))
+    found = scan.scan(root, counts)
+    if not found.whole:
         return ProjectState()
-    return ProjectState(tree.id if tree is not None else "", files | _contents(root, watched))
+    return ProjectState("", {name: file.content for name, file in found.files.items()} | _contents(root, watched))
 
 
 def _contents(root: Path, paths: Sequence[Path]) -> dict[str, str]:
@@ -74,5 +76,5 @@ def _contents(root: Path, paths: Sequence[Path]) -> dict[str, str]:
         with contextlib.suppress(OSError):
             name = str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
             if path.exists():
-                found[name] = file_scan.checksum(path) if path.is_file() else "not a file"
+                found[name] = scan.checksum(path) if path.is_file() else "not a file"
     return found

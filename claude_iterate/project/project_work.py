@@ -9,11 +9,10 @@ from pathlib import Path
 
 import msgspec
 
-from claude_iterate.project import scanned_files
+from claude_iterate.project import scan
 from claude_iterate.project.git_commands import GitProblem
-from claude_iterate.project.places import Place
-from claude_iterate.project.scanned_files import Scan
-from claude_iterate.project.snapshots import Snapshot, Snapshots
+from claude_iterate.project.scan import Scan
+from claude_iterate.project.snapshots import Place, Snapshot, Snapshots
 
 KEPT_RUNS = 5
 """Older runs lose their snapshots."""
@@ -83,7 +82,7 @@ class Work:
 
     def _look_at_notes(self) -> bool:
         """True when the notes are not those of the last look."""
-        before, self._notes = self._notes, scanned_files.marks(self._place.notes)
+        before, self._notes = self._notes, scan.marks(self._place.notes)
         return before != self._notes
 
     def forget_old_runs(self) -> None:
@@ -134,24 +133,24 @@ class Work:
         changes = self._snapshots.differences(tree, now.tree)
         return changes | _by_marks(self._last, now, len(self._snapshots.prefix)) if self._last is not None else changes
 
-    def _changes_inside(self, now: Snapshot) -> dict[str, str]:
+    def _changes_inside(self, snapshot: Snapshot) -> dict[str, str]:
         """What changed in repositories inside of this one. Git does not look into them, but an agent may work there."""
         assert self._snapshots is not None
         found: dict[str, str] = {}
-        for folder in self._snapshots.repositories_inside(now):
+        for folder in self._snapshots.repositories_inside(snapshot):
             before = self._nested.get(folder)
             root, ignore = self._place.root / folder, self._place.ignore
-            self._nested[folder] = scan = scanned_files.scan(root, (), ignore, before)
-            changed = scanned_files.differences(before, scan) if before is not None else {}
+            self._nested[folder] = now = scan.scan(root, lambda _path: True, ignore, before)
+            changed = scan.differences(before, now) if before is not None else {}
             found |= {folder + path: how for path, how in changed.items()}
         return found
 
     def _look_at_files(self, name: str, since: tuple[str, str] | None) -> Look:
         before, place = self._scan, self._place
-        self._scan = now = scanned_files.scan(place.root, place.own, place.ignore, before)
+        self._scan = now = scan.scan(place.root, lambda path: not place.is_own(path), place.ignore, before)
         if not now.whole:
-            return Look("files", problem=f"there are more than {scanned_files.MOST_FILES:,} files")
-        changes = scanned_files.differences(before, now) if before is not None and before.whole else None
+            return Look("files", problem=f"there are more than {scan.MOST_FILES:,} files")
+        changes = scan.differences(before, now) if before is not None and before.whole else None
         kept = self._kept(name, now, changes, since) if self._how == "store" else None
         if kept is None:
             return Look(self._how, changes=changes)

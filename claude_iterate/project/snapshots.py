@@ -18,15 +18,33 @@ import msgspec
 from claude_iterate.core.formats import size
 from claude_iterate.project.capture import Captured, Mark, captured
 from claude_iterate.project.git_commands import Git, GitProblem, names, stream
-from claude_iterate.project.ignored import Ignored
 from claude_iterate.project.last_look.kept_index import KeptIndex, mark_of
-from claude_iterate.project.places import Place
+from claude_iterate.project.scan import ignore_rules, ignores
 from claude_iterate.project.tool_output import ToolOutput
 
 REFS = "refs/claude-iterate"
 _MOST_REFUSED = 50
 MIN_FREE = 20_000_000
 """Bytes of the disk that a snapshot leaves alone: the last ones are for Claude's work and for our own records."""
+
+
+class Place(msgspec.Struct, frozen=True):
+    """The project, for which workspace and run. `own` are files and, with a slash at their end, folders of ours, `kept`
+    those of our files that are captured all the same; both relative to the project. `ignore` are patterns of the user's
+    for what does not count; `notes` are the paths of files and folders in which Claude keeps notes for itself, which
+    are no work either."""
+
+    root: Path
+    workspace: str
+    run: str
+    own: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def is_own(self, path: str) -> bool:
+        """True for a file of ours, and for what is in a folder of ours."""
+        return path in self.own or path.startswith(tuple(name for name in self.own if name.endswith("/")))
 
 
 class Snapshot(msgspec.Struct, frozen=True):
@@ -64,7 +82,7 @@ class Snapshots:
         project = f"{hashlib.blake2b(os.fsencode(self.prefix), digest_size=4).hexdigest()}-" if self.prefix else ""
         self._index = os.path.join(self._folder, "claude-iterate", f"{project}{place.workspace}.index")
         self._kept_index = KeptIndex(git, self._index, self._users)
-        self._ignored = Ignored(place.ignore)
+        self._ignored = ignore_rules(place.ignore)
         self._gone: set[str] = set()
         self._kept: dict[str, Mark | None] = {}
         self._tree = ""
@@ -168,7 +186,7 @@ class Snapshots:
 
     def is_ours(self, path: str) -> bool:
         """True for what is no work: our own files, and what the user does not want to count."""
-        return path.startswith(self.place.own) or self._ignored.covers_any_part(path)
+        return self.place.is_own(path) or ignores(self._ignored, path)
 
     def forget(self, runs: set[str]) -> None:
         """Let go of all snapshots of these runs; the repository's own collection removes them one day."""
@@ -197,7 +215,7 @@ class Snapshots:
         wanted = [path for path in new if not self.is_ours(path[start:]) and not tools.covers(path[start:])]
         # What is gone from our index and not from the user's is in neither list when it comes back.
         changed = [*changed, *self._gone]
-        found = captured(self._top, wanted, [path for path in changed if not path[start:].startswith(self.place.own)])
+        found = captured(self._top, wanted, [path for path in changed if not self.place.is_own(path[start:])])
         found.gone[:] = [path for path in found.gone if path not in self._gone]
         self._gone = (self._gone | set(found.gone)) - set(found.paths)
         for path in self.place.kept:

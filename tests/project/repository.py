@@ -6,8 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from claude_iterate.project.places import Place
-from claude_iterate.project.snapshots import Snapshot, Snapshots
+from claude_iterate.project.snapshots import Place, Snapshot, Snapshots
 
 IDENTITY = (
     "-c",

@@ -1,4 +1,4 @@
-"""Our reading of patterns, against git's own."""
+"""Patterns mean what git takes them for, and a look without git heeds them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.project.ignored import Ignored
+from claude_iterate.project.scan import ignore_rules, ignores, scan
 from tests.project.repository import clean_environment
 
 PATTERNS = [
@@ -31,13 +31,23 @@ def test_patterns_mean_what_git_takes_them_for(pattern: str, tmp_path: Path) -> 
     words = ["git", "check-ignore", "--no-index", "--stdin", "-z"]
     given = "\0".join(PATHS).encode()
     said = subprocess.run(words, cwd=tmp_path, env=environ, input=given, capture_output=True, check=False).stdout
-    ours = Ignored(pattern.split("\n"))
-    assert [path for path in PATHS if ours.covers_any_part(path)] == said.decode().split("\0")[:-1]
+    ours = ignore_rules(pattern.split("\n"))
+    assert [path for path in PATHS if ignores(ours, path)] == said.decode().split("\0")[:-1]
 
 
-def test_patterns_of_a_folder_count_below_it() -> None:
-    """A `.gitignore` in a folder says nothing about what is beside it."""
-    ignored = Ignored(["*.o"], "lib/")
-    assert ignored.covers("lib/x.o")
-    assert ignored.covers("lib/deep/x.o")
-    assert not ignored.covers("x.o")
+def test_patterns_of_a_folder_count_below_it(tmp_path: Path) -> None:
+    """A `.gitignore` in a folder says nothing about what is beside it, and more than those above it about its own."""
+    (tmp_path / ".gitignore").write_text("*.o\n")
+    (tmp_path / "lib" / "deep").mkdir(parents=True)
+    (tmp_path / "lib" / ".gitignore").write_text("*.a\n!keep.o\n")
+    for name in ("x.o", "x.a", "lib/x.a", "lib/keep.o", "lib/deep/x.a", "lib/deep/x.o"):
+        (tmp_path / name).touch()
+    found = scan(tmp_path, lambda _path: True, ())
+    assert sorted(found.files) == [".gitignore", "lib/.gitignore", "lib/keep.o", "x.a"]
+
+
+@pytest.mark.parametrize("line", ["!", "\\", "[z-a]", "[[:alpha:]]x", "\0"])
+def test_what_is_no_pattern_is_passed_over(line: str) -> None:
+    """An agent may write anything into a `.gitignore`; the other lines count."""
+    rules = ignore_rules([line, "*.o"])
+    assert (ignores(rules, "a.o"), ignores(rules, "a.c")) == (True, False)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.project import file_scan, project_state
+from claude_iterate.project import project_state, scan
 from claude_iterate.project.project_state import ProjectState
 
 
@@ -68,7 +68,7 @@ def test_our_own_files_do_not_count_but_the_instructions_do(root: Path) -> None:
 
 def test_a_project_with_too_many_files_and_no_git_is_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It says so, and never that nothing changed."""
-    monkeypatch.setattr(file_scan, "_MOST_FILES", 3)
+    monkeypatch.setattr(scan, "MOST_FILES", 3)
     for number in range(5):
         (tmp_path / str(number)).touch()
     state = project_state.look(tmp_path, [], [], tmp_path / "scratch")
@@ -77,7 +77,7 @@ def test_a_project_with_too_many_files_and_no_git_is_not_known(tmp_path: Path, m
 
 def test_a_large_file_is_known_by_size_and_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond the bound it is not read."""
-    monkeypatch.setattr(file_scan, "_LARGEST", 10)
+    monkeypatch.setattr(scan, "LARGEST_READ", 10)
     (tmp_path / "large").write_bytes(b"x" * 20)
     before = look(tmp_path)
     assert changed(tmp_path, before) == ()

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.project import project_work, scanned_files
-from claude_iterate.project.places import Place
+from claude_iterate.project import project_work, scan
 from claude_iterate.project.project_work import Work
+from claude_iterate.project.snapshots import Place
 from tests.project.repository import Repository, clean_environment
 
 Making = Callable[..., Work]
@@ -171,7 +171,7 @@ def test_a_repository_that_fails_is_a_problem_and_no_error(tmp_path: Path) -> No
 
 def test_more_files_than_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not known, instead of half of the truth."""
-    monkeypatch.setattr(scanned_files, "MOST_FILES", 2)
+    monkeypatch.setattr(scan, "MOST_FILES", 2)
     for name in "abc":
         (tmp_path / name).write_text(name)
     work = of(tmp_path, "files")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from claude_iterate.project import files_with_tests, project_state, tool_output
-from claude_iterate.project.places import Place
 from claude_iterate.project.project_work import Work
+from claude_iterate.project.snapshots import Place
 from tests.project.repository import Repository, clean_environment
 
 Changed = Callable[[], list[str]]

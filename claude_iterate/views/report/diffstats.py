@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from claude_iterate.project.ignored import Ignored
+from claude_iterate.project.scan import ignore_rules, ignores
 from claude_iterate.views.report.kept_trees import ChangedFile, KeptTrees
 from claude_iterate.views.story.iteration_rows import Row
 from claude_iterate.workspace.layout import Layout
@@ -48,8 +48,8 @@ def diffstats(layout: Layout, rows: Sequence[Row], ignore: Sequence[str]) -> Dif
     root = layout.root
     store = root / "claude-iterate" / "snapshots.git"
     places = [path for path in (*layout.own_folders(), store) if path != root and path.is_relative_to(root)]
-    own, ignored = tuple(f"{path.relative_to(root)}/" for path in places), Ignored(ignore)
-    trees = KeptTrees(root, store, os.environ, lambda path: path.startswith(own) or ignored.covers_any_part(path))
+    own, ignored = tuple(f"{path.relative_to(root)}/" for path in places), ignore_rules(ignore)
+    trees = KeptTrees(root, store, os.environ, lambda path: path.startswith(own) or ignores(ignored, path))
     late = len(rows) - _MOST_ITERATIONS
     each = [_of(trees, row.tree_before, row.tree_after) if at >= late else None for at, row in enumerate(rows)]
     first = next((row.tree_before for row in rows if row.tree_before), "")
