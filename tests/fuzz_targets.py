@@ -18,6 +18,7 @@ from zoneinfo import ZoneInfo
 from claude_iterate.agent.protocol.framing import LineFramer
 from claude_iterate.agent.protocol.stream import Translator
 from claude_iterate.core.events import (
+    Entry,
     Event,
     IterationFinished,
     IterationStarted,
@@ -33,7 +34,7 @@ from claude_iterate.core.secrets.redact import Redactor
 from claude_iterate.core.settings.catalogue import catalogue
 from claude_iterate.core.settings.layers import layer_from_document, layer_from_environment, resolve
 from claude_iterate.core.state.handover import resumption
-from claude_iterate.core.state.run_state import Batch
+from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold
 from claude_iterate.engine.call import evidence
 from claude_iterate.engine.recorder import Recorder
@@ -110,12 +111,11 @@ class _Keeper:
         redactor = Redactor({"A_TOKEN": "swordfish-swordfish"})
         self.recorder = Recorder(self._journal, self._show, redactor, troubles)
 
-    def _show(self, batch: Batch) -> None:
-        self.count += len(batch)
+    def _show(self, entry: Entry, state: RunState) -> None:
+        self.count += 1
         for sink in self._sinks:
-            sink(batch)
-        for entry, state in batch:
-            notices(entry, state)
+            sink(entry, state)
+        notices(entry, state)
 
     def close(self) -> None:
         for sink in self._sinks:
@@ -157,8 +157,7 @@ def stream(chance: Random, folder: Path) -> None:
     keeper.recorder.record(IterationStarted(1))
     for chunk in (*fuzz_inputs.chunks(chance, _mutated_stream(chance)), None):
         lines = framer.feed(chunk) if chunk is not None else framer.finish()
-        events: list[Event] = [event for line in lines for event in translator.translate(line)]
-        keeper.recorder.record_printed(events)
+        keeper.recorder.record_printed(translator.read("stdout", lines))
     call = keeper.recorder.state.call
     outcome = classify(
         evidence(

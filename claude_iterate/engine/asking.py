@@ -19,7 +19,7 @@ from claude_iterate.core.outcomes.classes import FINE
 from claude_iterate.engine.call import AgentCall, outcome_of_call, outcome_of_problem
 from claude_iterate.engine.plan import Plan, Texts
 from claude_iterate.engine.recorder import Recorder
-from claude_iterate.engine.supervision import Supervisor
+from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.errors import ExpectedError
 from claude_iterate.project import git_tree, project_state
 from claude_iterate.project.project_state import ProjectState

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO
@@ -16,7 +16,7 @@ from claude_iterate.agent.command import command_line, discovery
 from claude_iterate.agent.command.command_line import Looking, file_if_long
 from claude_iterate.agent.command.environment import call_environment
 from claude_iterate.agent.command.sandbox import Command
-from claude_iterate.agent.processes.child import ChildProcess
+from claude_iterate.agent.processes.child import ChildProcess, Printed
 from claude_iterate.agent.processes.recording import Recording
 from claude_iterate.agent.protocol.call_cost import Used
 from claude_iterate.agent.protocol.stream import Translator
@@ -31,11 +31,10 @@ from claude_iterate.core.rules.verdicts import Cut, Wait
 from claude_iterate.core.state.call_state import Call, busy_with
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
-from claude_iterate.engine.supervision import Orders, Supervisor
+from claude_iterate.engine.supervisor import ProcessCallbacks, Supervisor
 from claude_iterate.engine.time_zones import zone
 from claude_iterate.errors import AgentProblem, ExpectedError
 
-_LONGEST_ERROR_LINE = 20_000
 _SUSPENDED = 2.5
 """The engine looks once a second; a longer gap means that it could not."""
 
@@ -48,13 +47,12 @@ class AgentCall:
         plan: Plan,
         recorder: Recorder,
         supervisor: Supervisor,
-        look: Callable[[list[events.Event]], None] = lambda _printed: None,
+        look: Callable[[Sequence[events.Event]], None] = lambda _printed: None,
     ) -> None:
         self._plan = plan
         self._look = look
         self._recorder = recorder
         self._supervisor = supervisor
-        self._translator = Translator()
         self._last_heard = self._last_look = 0.0
         self._printed = {"stdout": 0, "stderr": 0}
 
@@ -65,22 +63,22 @@ class AgentCall:
 
         `session` and `looking` as in `command_line.arguments`; reviews and one-off calls always have fresh context.
         """
-        if session:
-            resumed = self._recorder.state.session
-            self._translator = Translator(Used(resumed.session_cost_usd, resumed.session_tokens))
+        before = self._recorder.state.session
+        resumed = Used(before.session_cost_usd, before.session_tokens) if session else None
+        read = Translator(resumed, paid=not self._plan.dry_run).read
         path = self._plan.layout.raw(self._plan.run, raw_name)
         with _raw(path) as raw, file_if_long(system, f"{path}.system.md") as file:
             command = self._command(system, file, session, looking)
             root = self._plan.layout.root
             try:
                 process = ChildProcess(
-                    command, root, prompt, raw, self._supervisor.post, closed_in=self._plan.closed_in
+                    command, root, prompt, raw, self._supervisor.post, read, closed_in=self._plan.closed_in
                 )
             finally:
                 self._keep(prompt, raw_name)  # not before: Claude starts meanwhile
             self._last_heard = self._last_look = self._recorder.elapsed()
             self._recorder.record(events.AgentStarted(process.pid))
-            code = self._supervisor.attend(process, Orders(self._hear, self._verdict, self._cutting))
+            code = self._supervisor.attend(process, ProcessCallbacks(self._on_output, self._verdict, self._cutting))
             self._recorder.record(events.AgentExited(code, self._printed["stdout"], self._printed["stderr"]))
 
     def _keep(self, prompt: bytes, raw_name: str) -> None:
@@ -109,21 +107,11 @@ class AgentCall:
         environment = call_environment(plan.environ, claude, plan.run, plan.layout.agent_folder)
         return discovery.prepare(argv, environment, plan.layout.root, plan.sandbox, given=claude.env)
 
-    def _hear(self, stream: str, lines: list[bytes]) -> None:
+    def _on_output(self, printed: Printed) -> None:
         self._last_heard = self._recorder.elapsed()
-        self._printed[stream] += sum(map(len, lines)) + len(lines)
-        if stream == "stdout":
-            translate = self._translator.translate
-            printed: list[events.Event] = [event for line in lines for event in translate(line)]
-            used = self._translator.usage()
-            if self._plan.dry_run:
-                printed = [_unpaid(event) for event in printed]
-            elif used is not None:
-                printed.append(used)
-        else:
-            printed = [events.ErrorPrinted(line[:_LONGEST_ERROR_LINE].decode("utf-8", "replace")) for line in lines]
-        self._recorder.record_printed(printed)
-        self._look(printed)
+        self._printed[printed.stream] += printed.size
+        self._recorder.record_printed(printed.events)
+        self._look(printed.events)
 
     def _verdict(self, now: float) -> Wait | Cut:
         if now - self._last_look > _SUSPENDED:
@@ -136,14 +124,6 @@ class AgentCall:
     def _cutting(self, verdict: Cut, now: float) -> None:
         call = self._recorder.state.call
         self._recorder.record(events.CutStarted(verdict.cause, busy_with(call, now) if call else "", verdict.after))
-
-
-def _unpaid(event: events.Event) -> events.Event:
-    """Nothing is paid in a dry run: what the fake says of money and tokens is made up."""
-    if not isinstance(event, events.ResultReported):
-        return event
-    none = events.Tokens()
-    return replace(event, cost_usd=0.0, tokens=none, session_cost_usd=0.0, session_tokens=none, untold=False)
 
 
 def evidence(

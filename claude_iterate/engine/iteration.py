@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -27,7 +27,7 @@ from claude_iterate.engine.call import AgentCall, outcome_of_call, outcome_of_pr
 from claude_iterate.engine.plan import Plan, Texts
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.status_reports import StatusReports
-from claude_iterate.engine.supervision import Supervisor
+from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.errors import ExpectedError
 from claude_iterate.workspace.run_folder import notes
 
@@ -41,7 +41,7 @@ class IterationRun(msgspec.Struct):
     _reports: StatusReports
     _number: int
     _keep_place: Callable[[], object]
-    _look: Callable[[list[Event]], None] = lambda _printed: None
+    _look: Callable[[Sequence[Event]], None] = lambda _printed: None
     _instructions: str = ""
 
     def run(self) -> None:

@@ -18,17 +18,16 @@ from claude_iterate.core.rules import endings, verdicts
 from claude_iterate.core.rules.between import decide, decide_start
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.engine.dispatch import Audience, Dispatcher
 from claude_iterate.engine.hooks.hook_points import HookPoints
-from claude_iterate.engine.inbox import Inbox, Signalled, StatusTouched
 from claude_iterate.engine.iteration import IterationRun
 from claude_iterate.engine.keep_awake import Awake
+from claude_iterate.engine.mailbox import Dispatcher, Inbox, Signalled, Sinks, StatusTouched
 from claude_iterate.engine.plan import Plan, chance
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.status_reports import StatusReports
 from claude_iterate.engine.steering import Steering
 from claude_iterate.engine.stop_conditions.looked_for import StopConditions
-from claude_iterate.engine.supervision import Orphans, Supervisor
+from claude_iterate.engine.supervisor import Orphans, Supervisor
 from claude_iterate.engine.work.measuring import Measuring, start_measuring
 from claude_iterate.errors import ExpectedError
 from claude_iterate.system import processes, signals
@@ -56,17 +55,17 @@ class Engine:
         self,
         plan: Plan,
         recorder: Recorder,
-        audience: Audience,
+        sinks: Sinks,
         place: RunFolder,
         warnings: Sequence[events.Warned] = (),
     ) -> None:
         self._plan = plan
         self._recorder = recorder
-        self._audience = audience
+        self._sinks = sinks
         self._warnings = warnings
         self._definition: Definition | None = None
         self._measuring: Measuring | None = None
-        self._hooks = HookPoints(plan, recorder, audience.flush)
+        self._hooks = HookPoints(plan, recorder, sinks.flush)
         self._task = task_file.StartingTask(plan.layout.instructions, plan.carried.replaced)
         self._place = place
         watch = plan.settings.notification.status_watch
@@ -77,7 +76,7 @@ class Engine:
         self._inbox = Inbox()
         self._watch: StatusWatch | None = None
         self._watched: Identity | None = None
-        self._steering = Steering(plan, recorder, audience.flush)
+        self._steering = Steering(plan, recorder, sinks.flush)
         self._summarise: Callable[[RunState, bool], None] = lambda _state, _running: None
 
     @property
@@ -164,7 +163,7 @@ class Engine:
             self._count_tests,
         )
         dispatcher = Dispatcher(
-            self._inbox, self._recorder, self._reports, self._steering, self._audience, plan.tick, chores
+            self._inbox, self._recorder, self._reports, self._steering, self._sinks, plan.tick, chores
         )
         return dispatcher, Supervisor(plan, self._recorder, dispatcher, self._inbox.post, orphans)
 
@@ -282,7 +281,7 @@ class Engine:
 
     def _note(self, verdict: verdicts.Recorded) -> bool:
         self._recorder.record(verdict)
-        self._audience.flush()
+        self._sinks.flush()
         return True
 
     def _begin(self, number: int, supervisor: Supervisor) -> None:
@@ -291,13 +290,13 @@ class Engine:
             IterationRun(self._plan, self._recorder, supervisor, self._reports, number, keep_place, look).run()
         if not self._place.look():
             self._try_to_summarise()
-        self._audience.flush()
+        self._sinks.flush()
 
     def _prove(self, verdict: verdicts.Verify, supervisor: Supervisor) -> None:
         from claude_iterate.engine.proof.verification import Proof
 
         Proof(self._plan, self._recorder, supervisor, verdict.claim, verdict.review, self._definition).run()
-        self._audience.flush()
+        self._sinks.flush()
 
     def _one_off(self, supervisor: Supervisor) -> None:
         from claude_iterate.engine.one_off import make_one_off_call  # a run makes none

@@ -7,7 +7,7 @@ from claude_iterate.core.events.vocabulary import Kind, Purpose
 from claude_iterate.engine.call import AgentCall, outcome_of_call
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
-from claude_iterate.engine.supervision import Supervisor
+from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.errors import ExpectedError
 
 

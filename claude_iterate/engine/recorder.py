@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import msgspec
@@ -11,8 +11,8 @@ import msgspec
 from claude_iterate.core.events import Entry, Event, Warned
 from claude_iterate.core.secrets.redact import Redactor
 from claude_iterate.core.state.handover import retold
-from claude_iterate.core.state.run_state import Batch, RunState
-from claude_iterate.core.state.steps import reduce_batch
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.state.steps import reduce
 
 
 class Journal(Protocol):
@@ -41,7 +41,7 @@ class Recorder:
     def __init__(
         self,
         journal: Journal,
-        show: Callable[[Batch], None],
+        show: Callable[[Entry, RunState], None],
         redactor: Redactor,
         troubles: list[Warned],
     ) -> None:
@@ -74,7 +74,7 @@ class Recorder:
             self._warnings.add(text)
             self.record(Warned(text, hint))
 
-    def record_printed(self, events: list[Event]) -> None:
+    def record_printed(self, events: Sequence[Event]) -> None:
         """Record a batch: one look for secrets, one time, one write. A flood must not cost a write per line."""
         if events:
             self._write(events)
@@ -85,18 +85,21 @@ class Recorder:
         while self._troubles:
             self._write([self._troubles.pop(0)])  # one by one: another thread may add one at any moment
 
-    def _write(self, events: list[Event]) -> None:
+    def _write(self, events: Sequence[Event]) -> None:
         at, elapsed = round(time.time(), 3), round(time.monotonic() - self._began, 4)
         if self._redactor.suspects(self._encode(events)):
             events = [self._cleaned(event) for event in events]
         self._before = self.state
-        entries = [Entry(number, at, elapsed, event) for number, event in enumerate(events, self._sequence + 1)]
-        batch = reduce_batch(self.state, entries)
-        self._journal.append(*entries)
-        self._sequence += len(batch)
-        self.state = batch[-1][1]
+        found: list[tuple[Entry, RunState]] = []
+        for event in events:
+            self._sequence += 1
+            entry = Entry(self._sequence, at, elapsed, event)
+            self.state = reduce(self.state, entry)
+            found.append((entry, self.state))
+        self._journal.append(*[entry for entry, _ in found])
         self._journal.write_out()
-        self._show(batch)
+        for entry, state in found:
+            self._show(entry, state)
 
     def _cleaned(self, event: Event) -> Event:
         return self._redactor.clean_event(event) if self._redactor.suspects(self._encode(event)) else event

@@ -14,14 +14,14 @@ from msgspec.structs import replace
 
 from claude_iterate.agent.command import discovery
 from claude_iterate.agent.command.environment import run_environment
-from claude_iterate.agent.processes.child import ChildProcess
+from claude_iterate.agent.processes.child import ChildProcess, Reader
 from claude_iterate.core.events.vocabulary import Cause
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Cut, Wait
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
-from claude_iterate.engine.supervision import Orders, Supervisor
+from claude_iterate.engine.supervisor import ProcessCallbacks, Supervisor
 from claude_iterate.errors import ExpectedError
 
 TAIL = 4000
@@ -87,42 +87,45 @@ class ShellCommand(msgspec.Struct):
             return time_limit(self._recorder.state, facts)
 
         try:
-            process = self._start(program)
+            process = self._start(program, tail.read)
         except ExpectedError as problem:
             return Ended(None, problem=problem.message)
-        code = self._supervisor.attend(
-            process, Orders(tail.hear, verdict, lambda cut, _now: cuts.append(cut), program.interrupts)
+        callbacks = ProcessCallbacks(
+            lambda _printed: None, verdict, lambda cut, _now: cuts.append(cut), program.interrupts
         )
+        code = self._supervisor.attend(process, callbacks)
         cut = cuts[0] if cuts else None
         return Ended(None if cut else code, self._recorder.elapsed() - began, tail.text(), cut)
 
-    def _start(self, program: Program) -> ChildProcess:
+    def _start(self, program: Program, read: Reader) -> ChildProcess:
         plan, post = self._plan, self._supervisor.post
         environment = run_environment(plan.environ, plan.settings.claude, plan.run, plan.layout.folder)
         environment |= program.environment
         root, given = plan.layout.root, program.environment
         command = discovery.prepare_program(program.argv, environment, root, plan.sandbox, given=given)
         closed_in = plan.closed_in
-        return ChildProcess(command, root, program.input, None, post, label=program.called, closed_in=closed_in)
+        return ChildProcess(command, root, program.input, None, post, read, label=program.called, closed_in=closed_in)
 
 
 class _Tail:
-    """The end of what a program printed. What is longer is dropped as it comes, a batch of lines at a time: a program
-    that prints a gigabyte must not keep us busy for minutes."""
+    """The end of what a program printed, kept by the thread that reads it. What is longer is dropped as it comes, a
+    batch of lines at a time: a program that prints a gigabyte must not keep us busy for minutes."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._batches: deque[bytes] = deque()
         self._size = 0
 
-    def hear(self, _stream: str, lines: list[bytes]) -> None:
+    def read(self, _stream: str, lines: list[bytes]) -> tuple[()]:
         if not lines:
-            return
+            return ()
         most = 4 * self._most  # a character has at most four bytes
         self._batches.append(b"\n".join(lines)[-most:])
         self._size += len(self._batches[-1]) + 1
         while self._size - len(self._batches[0]) > most:
             self._size -= len(self._batches.popleft()) + 1
+        return ()
 
     def text(self) -> str:
-        return b"\n".join(self._batches).decode("utf-8", "replace")[-self._most :]
+        # The thread may still read, if the program's pipes were left to an unknown process.
+        return b"\n".join(self._batches.copy()).decode("utf-8", "replace")[-self._most :]

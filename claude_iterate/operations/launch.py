@@ -40,7 +40,6 @@ from claude_iterate.sinks.fanout import Fanout, Sink
 from claude_iterate.sinks.log.text_log import TextLog
 from claude_iterate.sinks.notifications.notification_sink import Notifier
 from claude_iterate.system.near_paths import near
-from claude_iterate.text.transcript import SharedBlocks
 from claude_iterate.workspace import metadata, metadata_updates
 from claude_iterate.workspace.inheritance import Inheritance, inherit
 from claude_iterate.workspace.journal.writer import JournalWriter
@@ -232,8 +231,7 @@ def _run(
 
 def sinks_for_run(plan: Plan, request: RunRequest, troubles: list[Warned], place: RunFolder) -> Fanout:
     """All sinks as one. What goes wrong in a sink becomes one of the `troubles`; the run goes on."""
-    blocks = SharedBlocks() if plan.settings.output == "verbose" and not request.silent else None
-    sinks: list[Sink] = [] if request.silent else [_console(plan, request, blocks)]
+    sinks: list[Sink] = [] if request.silent else [_console(plan, request)]
     try:
         log = TextLog(
             plan.log,
@@ -241,7 +239,6 @@ def sinks_for_run(plan: Plan, request: RunRequest, troubles: list[Warned], place
             attended=plan.settings.attended,
             is_ours=place.is_ours,
             on_put_back=lambda: place.note(run_folder.LOG),
-            blocks=blocks,
         )
         sinks.insert(0, log)
     except OSError as error:
@@ -262,7 +259,7 @@ def _columns() -> int:
     return shutil.get_terminal_size().columns
 
 
-def _console(plan: Plan, request: RunRequest, blocks: SharedBlocks | None) -> Console:
+def _console(plan: Plan, request: RunRequest) -> Console:
     """With `--json` standard output holds the document and nothing else."""
     return Console(
         sys.stderr if request.as_json else sys.stdout,
@@ -280,5 +277,4 @@ def _console(plan: Plan, request: RunRequest, blocks: SharedBlocks | None) -> Co
         is_there=os.path.isfile,
         place=near,
         stop=stop_settings(plan.settings, plan.mode.name),
-        blocks=blocks,
     )

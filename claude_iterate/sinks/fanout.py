@@ -6,14 +6,15 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Protocol
 
-from claude_iterate.core.state.run_state import Batch
+from claude_iterate.core.events import Entry
+from claude_iterate.core.state.run_state import RunState
 
 
 class Sink(Protocol):
     """A reader of entries, called from one thread, in order. Times are elapsed seconds of the run."""
 
-    def __call__(self, batch: Batch) -> None:
-        """Take note of what happened."""
+    def __call__(self, entry: Entry, state: RunState) -> None:
+        """Take note of what happened; `state` is that of the run right after it. It is in the journal already."""
 
     def tick(self, now: float) -> None:
         """Time passes: about once a second, busy or not. `now` is on the clock of `Entry.elapsed`."""
@@ -37,9 +38,9 @@ class Fanout:
         self._working = tuple(sinks)
         self._on_failure = on_failure
 
-    def __call__(self, batch: Batch) -> None:
-        """Hand on a batch."""
-        self._each(lambda sink: sink(batch))
+    def __call__(self, entry: Entry, state: RunState) -> None:
+        """Hand on an entry."""
+        self._each(lambda sink: sink(entry, state))
 
     def tick(self, now: float) -> None:
         """Hand on the time."""

@@ -11,8 +11,8 @@ from typing import Any
 from claude_iterate.core import events
 from claude_iterate.core.formats import counted, duration, money, one_line, precise_moment
 from claude_iterate.text.line_blocks import Limits, first_and_rest, indented, indented_head, indented_text
-from claude_iterate.text.tool_calls import call_fits, call_lines
-from claude_iterate.text.tool_results import result_fits, result_lines
+from claude_iterate.text.tool_calls import call_lines
+from claude_iterate.text.tool_results import result_lines
 
 SUB_AGENT = "    "
 _NOISE = frozenset({"thinking_tokens"})
@@ -27,8 +27,8 @@ def lines(event: events.Event, limits: Limits) -> list[str]:
         return write(event)
     if kind in _NESTED:
         block = _NESTED[kind](event)
-    elif kind in LIMITED:
-        block = LIMITED[kind](event, limits)
+    elif kind in _LIMITED:
+        block = _LIMITED[kind](event, limits)
     else:
         return []
     return [indented_text(text, SUB_AGENT) for text in block] if event.parent else block  # type: ignore[union-attr]
@@ -134,18 +134,12 @@ def _cut(characters: int) -> list[str]:
     return [f"... ({counted(characters, 'more character')} in the raw output)"] if characters else []
 
 
-LIMITED: dict[type, Callable[[Any, Limits], list[str]]] = {
+_LIMITED: dict[type, Callable[[Any, Limits], list[str]]] = {
     events.ToolCalled: call_lines,
     events.ToolAnswered: result_lines,
     events.Told: _told,
 }
 """Events of which the log may show more than the console. All others have the same lines within any limits."""
-FITS: dict[type, Callable[[Any], bool]] = {
-    events.ToolCalled: call_fits,
-    events.ToolAnswered: result_fits,
-    events.Told: lambda _event: False,
-}
-"""Whether one of them has the same lines on the console as in the log."""
 _NESTED: dict[type, Callable[[Any], list[str]]] = {
     events.Said: _said,
     events.Thought: _thought,

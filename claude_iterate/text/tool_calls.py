@@ -9,11 +9,10 @@ from typing import Any
 from claude_iterate.core.events import ToolCalled
 from claude_iterate.core.events.stream_events import telling
 from claude_iterate.core.formats import counted, one_line
-from claude_iterate.text.line_blocks import CONSOLE, INDENT, Limits, indented_head, indented_text
+from claude_iterate.text.line_blocks import INDENT, Limits, indented_head, indented_text
 
 DEEPER = INDENT * 2
 SHORT = 80
-_FITS, _LARGE = CONSOLE.value or 0, 10**15
 LABELS = {
     "file_path": "File",
     "notebook_path": "File",
@@ -42,21 +41,6 @@ def call_lines(call: ToolCalled, limits: Limits) -> list[str]:
     if call.name == "Write" and limits.written != 0 and values.get("content"):
         block += indented_head(_text(values["content"]).removesuffix("\n"), limits.written, DEEPER)
     return block
-
-
-def call_fits(call: ToolCalled) -> bool:
-    """True for most calls: their lines are the same on the console as in the log, because nothing has to be cut. It
-    takes a fraction of the time that the lines take."""
-    shown = _SPECIAL[call.name][1] if call.name in _SPECIAL else ()
-    for key, value in call.input.items():
-        if key in shown:
-            continue
-        if type(value) is not str:
-            if value is not True and value is not False and not (type(value) is int and abs(value) < _LARGE):
-                return False
-        elif len(value) > _FITS or not value.isprintable() or "  " in value or value.strip(" ") != value:
-            return False
-    return call.name != "Write"
 
 
 def headline(call: ToolCalled) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from claude_iterate.core.events import ToolAnswered
 from claude_iterate.core.formats import counted
 from claude_iterate.text.line_blocks import (
-    CONSOLE,
     INDENT,
     Limits,
     first_and_rest,
@@ -17,9 +16,6 @@ from claude_iterate.text.line_blocks import (
     indented_text,
 )
 
-_FITS = min(CONSOLE.read or 0, CONSOLE.output or 0)
-_OF_THE_LOG = frozenset({"Edit", "Write"})
-"""What they answer is in the log only."""
 STRING_NOT_FOUND = (
     "❌ Edit failed: String not found in file",
     "",
@@ -38,13 +34,6 @@ def result_lines(answer: ToolAnswered, limits: Limits) -> list[str]:
     if answer.cut:
         block.append(f"{INDENT}... ({counted(answer.cut, 'more character')} in the raw output)")
     return block
-
-
-def result_fits(answer: ToolAnswered) -> bool:
-    """True for most results: their lines are the same on the console as in the log, because nothing has to be cut."""
-    if answer.is_error:
-        return answer.name != "Edit"
-    return answer.name not in _OF_THE_LOG and answer.text.count("\n") < _FITS
 
 
 def _error(answer: ToolAnswered, limits: Limits) -> list[str]:

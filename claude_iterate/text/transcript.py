@@ -5,11 +5,9 @@ The formats are in `claude_blocks`; this is the little memory that turns blocks 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from claude_iterate.core.events import Event, ResultReported, Said, Thought, Told, ToolAnswered, ToolCalled
 from claude_iterate.core.formats import clip
-from claude_iterate.text.claude_blocks import FITS, LIMITED, lines
+from claude_iterate.text.claude_blocks import lines
 from claude_iterate.text.line_blocks import Limits
 from claude_iterate.text.tool_calls import headline
 
@@ -18,38 +16,11 @@ ABOUT_COLUMNS = 80
 MOST_OPEN = 1000
 
 
-class SharedBlocks:
-    """Blocks that are the same in the log and on the console, made once: what the one keeps, the other takes away. It
-    holds those of one batch at most, whether they are taken away or not. A block that was not kept is made."""
-
-    def __init__(self) -> None:
-        self._kept: dict[int, tuple[Event, list[str]]] = {}
-        """By the identity of the event. It is kept, too: as long as it is there, no other has its identity."""
-
-    def begin(self) -> None:
-        """A batch begins: let go of what was not taken away of the one before."""
-        self._kept.clear()
-
-    def kept(self, event: Event, limits: Limits) -> list[str]:
-        """The lines of an event, kept if they are the same on the console."""
-        block = lines(event, limits)
-        if block and (type(event) not in LIMITED or FITS[type(event)](event)):
-            self._kept[id(event)] = event, block
-        return block
-
-    def taken(self, event: Event, limits: Limits) -> list[str]:
-        """The lines of an event as they were kept, or made for these limits."""
-        found = self._kept.pop(id(event), None)
-        return found[1] if found is not None else lines(event, limits)
-
-
 class Transcript:
-    """Gives the lines of one event after the other. `made` is where its blocks come from: they may be shared with
-    another transcript, so they are never changed."""
+    """Gives the lines of one event after the other."""
 
-    def __init__(self, limits: Limits, made: Callable[[Event, Limits], list[str]] = lines) -> None:
+    def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._made = made
         self._before: type | None = None
         self._open: dict[str, str] = {}
         self._latest: ToolCalled | None = None
@@ -57,7 +28,7 @@ class Transcript:
 
     def lines(self, event: Event) -> list[str]:
         """The lines of the next event, with an empty one ahead where a new paragraph begins."""
-        block = self._made(event, self._limits)
+        block = lines(event, self._limits)
         if not block:
             return block
         kind, before = type(event), self._before

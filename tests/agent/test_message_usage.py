@@ -27,10 +27,13 @@ def tokens(given: int = 0, output: int = 0, read: int = 0, write: int = 0) -> di
 
 
 def used(*documents: dict[str, Any]) -> UsageReported | None:
-    translator = Translator()
-    for document in documents:
-        translator.translate(json.dumps(document).encode())
-    return translator.usage()
+    """What the usage of messages that came together adds up to."""
+    return news(Translator(), *[json.dumps(document).encode() for document in documents])
+
+
+def news(translator: Translator, *lines: bytes) -> UsageReported | None:
+    *_, last = [None, *translator.read("stdout", [*lines])]
+    return last if isinstance(last, UsageReported) else None
 
 
 def test_a_message_of_several_blocks_counts_once() -> None:
@@ -55,10 +58,9 @@ def test_only_news_is_reported() -> None:
     """After it was asked for, until another message comes; nothing when nothing was used."""
     translator = Translator()
     for identity, expected in (("a", 10), ("a", None), ("b", 20)):
-        translator.translate(json.dumps(message(identity, tokens(10))).encode())
-        found = translator.usage()
+        found = news(translator, json.dumps(message(identity, tokens(10))).encode())
         assert (found.tokens.input if found else None) == expected
-    assert translator.usage() is None
+    assert news(translator) is None
     assert used(message("a", tokens())) is None
 
 
@@ -117,10 +119,11 @@ def test_nothing_is_left_after_a_result(path: Path) -> None:
     """In every recording: what the last result names is all, but where an answer was interrupted in its middle."""
     translator, named, left = Translator(), False, 0.0
     for line in path.read_bytes().split(b"\n"):
-        said = any(isinstance(event, ResultReported) for event in translator.translate(line))
+        events = translator.read("stdout", [line])
+        said = any(isinstance(event, ResultReported) for event in events)
         named = named or said
-        found = translator.usage()
-        left = found.cost_usd if found else 0.0 if said else left
+        used = [event for event in events if isinstance(event, UsageReported)]
+        left = used[0].cost_usd if used else 0.0 if said else left
     if named:
         interrupted = path.stem == "g-sigint-stream" and "2.1.197" in path.parent.name  # newer ones name it
         assert left == (0.000525 if interrupted else 0.0)

@@ -154,8 +154,7 @@ def printed(version: str, name: str, resumed: Used | None = None, without: bytes
     translator = Translator(resumed)
     found: list[events.Event] = []
     for line in (FIXTURES / f"claude-{version}" / f"{name}.ndjson").read_bytes().split(b"\n"):
-        found += translator.translate(line.replace(without, b"other") if without else line)
-        found += [used] if (used := translator.usage()) else []
+        found += translator.read("stdout", [line.replace(without, b"other") if without else line])
     return found
 
 

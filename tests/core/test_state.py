@@ -44,7 +44,7 @@ from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.core.state.call_state import Call, advance
 from claude_iterate.core.state.handover import handed_on
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import PRINTED, fold, fold_from, reduce, reduce_batch
+from claude_iterate.core.state.steps import fold, fold_from, reduce
 from claude_iterate.views.story.iteration_rows import IterationRows
 from tests.core.building import entries
 
@@ -80,26 +80,6 @@ EVENTS: st.SearchStrategy[Event] = st.one_of(
 ENTRIES = st.lists(EVENTS, max_size=30).map(
     lambda events: [Entry(number, float(number), number / 2, event) for number, event in enumerate(events, 1)]
 )
-
-
-@given(st.lists(EVENTS, max_size=25), st.lists(EVENTS, max_size=25))
-def test_a_batch_is_folded_as_its_entries_are(before: list[Event], events: list[Event]) -> None:
-    """Every entry is there, in order. What the run does comes with the very state after it; what Claude prints with
-    the state after the last that it printed in a row."""
-    began, batch = fold(entries(*before)), entries(*events)
-    state, after = began, []
-    for entry in batch:
-        state = reduce(state, entry)
-        after.append(state)
-    ends = [number for number in range(len(batch)) if not _goes_on(batch, number)]
-    expected = [after[next(end for end in ends if end >= number)] for number in range(len(batch))]
-    assert reduce_batch(began, batch) == [*zip(batch, expected, strict=True)]
-
-
-def _goes_on(batch: list[Entry], number: int) -> bool:
-    """This entry and the next were printed by Claude."""
-    row = batch[number : number + 2]
-    return len(row) == 2 and all(type(entry.event) in PRINTED for entry in row)
 
 
 @given(ENTRIES, st.integers(0, 30))

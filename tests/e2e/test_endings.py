@@ -54,7 +54,7 @@ def quietly(loop: Loop) -> tuple[str, str]:
     console, state = Console(out, err, "quiet"), RunState()
     for entry in reader.read(loop.layout.journal(loop.layout.run_ids()[-1])):
         state = reduce(state, entry)
-        console([(entry, state)])
+        console(entry, state)
     console.close()
     return out.getvalue(), err.getvalue()
 

@@ -11,8 +11,7 @@ from claude_iterate.core.secrets.redact import Redactor
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.engine.dispatch import Dispatcher
-from claude_iterate.engine.inbox import Inbox
+from claude_iterate.engine.mailbox import Dispatcher, Inbox
 from claude_iterate.engine.plan import Plan, Texts
 from claude_iterate.engine.recorder import Journal, Recorder
 from claude_iterate.engine.status_reports import StatusReports
@@ -67,7 +66,7 @@ def made(
 ) -> tuple[Inbox, Dispatcher, Recorder]:
     """The three, for a run that has just begun."""
     nobody, layout = Nobody(), Layout(folder, folder)
-    recorder = Recorder(journal or nobody, lambda batch: None, Redactor({}), [])
+    recorder = Recorder(journal or nobody, lambda _entry, _state: None, Redactor({}), [])
     plan = plan_in(folder, listen=listen)
     recorder.record(RunStarted("r", "w", "loop", 9, 1, "h", "0", ("c",)))
     inbox = Inbox()

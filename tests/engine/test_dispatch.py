@@ -6,7 +6,7 @@ from pathlib import Path
 
 from claude_iterate.core.events import Requested
 from claude_iterate.core.events.vocabulary import Verb
-from claude_iterate.engine.inbox import Signalled
+from claude_iterate.engine.mailbox import Signalled
 from tests.engine.building import made
 
 

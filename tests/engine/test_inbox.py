@@ -6,7 +6,8 @@ import signal
 import threading
 import time
 
-from claude_iterate.engine.inbox import Done, Inbox, Signalled
+from claude_iterate.agent.processes.child import Printed
+from claude_iterate.engine.mailbox import MOST_UNREAD, Done, Inbox, Signalled
 
 
 def test_a_signal_that_outlasts_the_wait_does_not_make_it_endless() -> None:
@@ -38,3 +39,25 @@ def test_messages_come_in_order_whether_they_were_waited_for_or_not() -> None:
     assert (inbox.take(), inbox.take(0.01)) == (None, None)
     threading.Timer(0.05, lambda: inbox.post(Done())).start()
     assert isinstance(inbox.take(120), Done)
+
+
+def test_output_waits_until_there_is_room_and_nothing_else_does() -> None:
+    """So a flood stays in the pipe; a signal handler never waits."""
+    inbox, posted = Inbox(), threading.Semaphore(0)
+
+    def flood() -> None:
+        for number in range(MOST_UNREAD + 2):
+            inbox.post(Printed(1, "stdout", number, ()))
+            posted.release()
+
+    threading.Thread(target=flood, daemon=True).start()
+    for _ in range(MOST_UNREAD):
+        assert posted.acquire(timeout=120)
+    inbox.post(Signalled("SIGINT"))
+    for number in range(2):
+        assert not posted.acquire(blocking=False)
+        assert inbox.take() == Printed(1, "stdout", number, ())
+        assert posted.acquire(timeout=120)
+    found = [inbox.take() for _ in range(MOST_UNREAD + 2)]
+    assert found.count(Signalled("SIGINT")) == 1
+    assert None not in found[: MOST_UNREAD + 1]

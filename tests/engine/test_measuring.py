@@ -25,7 +25,7 @@ from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.verdicts import Ask, Begin, Verify, Wait
 from claude_iterate.core.settings.catalogue import build
 from claude_iterate.engine.recorder import Recorder
-from claude_iterate.engine.supervision import Orphans, Supervisor
+from claude_iterate.engine.supervisor import Orphans, Supervisor
 from claude_iterate.engine.work.measuring import Measuring, start_measuring
 from claude_iterate.workspace.layout import Layout
 from tests.engine.building import made, plan_in
@@ -85,7 +85,7 @@ class Run:
 
 def watch(recorder: Recorder, into: list[Event]) -> None:
     """All that is recorded from now on is in this list as well."""
-    recorder._show = lambda batch: into.extend(entry.event for entry, _ in batch)
+    recorder._show = lambda entry, _state: into.append(entry.event)
 
 
 def nothing() -> None: ...

@@ -17,7 +17,7 @@ from claude_iterate.agent.protocol.stream import Translator
 from claude_iterate.core.events import Entry, Event, IterationStarted, Said, Warned
 from claude_iterate.core.secrets.patterns import MASK
 from claude_iterate.core.secrets.redact import Redactor
-from claude_iterate.core.state.run_state import Batch, RunState
+from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.sinks.console.console import Console
 from claude_iterate.sinks.fanout import Fanout
@@ -34,9 +34,9 @@ def test_what_a_sink_complains_of_is_redacted_and_written_out(tmp_path: Path) ->
     troubles: list[Warned] = []
     shown: list[Entry] = []
 
-    def show(batch: Batch) -> None:
-        shown.extend(entry for entry, _ in batch)
-        if isinstance(shown[-1].event, Said):
+    def show(entry: Entry, _state: RunState) -> None:
+        shown.append(entry)
+        if isinstance(entry.event, Said):
             troubles.append(Warned(f"The sink fails: {SECRET}"))
 
     writer = JournalWriter(path, lambda text: None)

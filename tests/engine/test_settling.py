@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 
-from claude_iterate.engine.inbox import Done, Signalled
+from claude_iterate.engine.mailbox import Signalled
 from claude_iterate.workspace.journal.writer import JournalWriter
 from tests.engine.building import made
 
@@ -28,18 +27,5 @@ def test_the_journal_is_synced_when_the_engine_is_about_to_wait(tmp_path: Path) 
     dispatcher.receive(0.0)
     assert (writer.syncs, recorder.state.stop is not None) == (0, True)
     dispatcher.receive(0.0)
-    assert writer.syncs == 1
-    writer.close()
-
-
-def test_what_is_there_at_once_is_not_held_up_by_a_sync(tmp_path: Path) -> None:
-    """The next milestone is synced together with the last one; what takes longer than expected is waited for after a
-    sync, as ever."""
-    writer = Counting(tmp_path / "r" / "events.ndjson", lambda text: None)
-    inbox, dispatcher, recorder = made(tmp_path, writer)
-    threading.Timer(0.01, lambda: inbox.post(Done())).start()
-    dispatcher.receive(float("inf"), brief=60.0)
-    assert (writer.syncs, recorder.state.stop) == (0, None)
-    dispatcher.receive(0.0, brief=0.001)
     assert writer.syncs == 1
     writer.close()

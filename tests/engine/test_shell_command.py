@@ -14,7 +14,7 @@ from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Cut, Wait
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.shell_command import Ended, Program, ShellCommand, TimeLimit, shell_line
-from claude_iterate.engine.supervision import Orphans, Supervisor
+from claude_iterate.engine.supervisor import Orphans, Supervisor
 from claude_iterate.system import processes
 from tests.engine.building import made, plan_in
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.core.events import StatusChanged
+from claude_iterate.core.events import Entry, StatusChanged
 from claude_iterate.core.secrets.redact import Redactor
 from claude_iterate.core.settings.catalogue import build
 from claude_iterate.core.settings.declared import Settings
-from claude_iterate.core.state.run_state import Batch
+from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.status_reports import StatusReports
 from claude_iterate.workspace.layout import Layout
@@ -22,7 +22,7 @@ QUIET = Settings().notification.status_watch.debounce_ms / 1000
 
 @pytest.fixture
 def reports(tmp_path: Path) -> StatusReports:
-    recorder = Recorder(Nobody(), lambda batch: None, Redactor({}), [])
+    recorder = Recorder(Nobody(), lambda _entry, _state: None, Redactor({}), [])
     return StatusReports(Layout(tmp_path, tmp_path), Settings().notification.status_watch, recorder)
 
 
@@ -63,7 +63,7 @@ def test_a_report_is_read_when_it_was_quiet_for_as_long_as_is_set(
     tmp_path: Path, quiet: int, least: float, most: float
 ) -> None:
     """Here at once, or an hour after it was written."""
-    recorder = Recorder(Nobody(), lambda batch: None, Redactor({}), [])
+    recorder = Recorder(Nobody(), lambda _entry, _state: None, Redactor({}), [])
     settings = build({"notification.status_watch.debounce_ms": quiet}).notification.status_watch
     (tmp_path / ".status.json").write_text("{}")
     reports = StatusReports(Layout(tmp_path, tmp_path), settings, recorder)
@@ -84,8 +84,9 @@ class Story:
         recorder = Recorder(Nobody(), self._hear, Redactor({}), [])
         self.reports = StatusReports(Layout(folder, folder), Settings().notification.status_watch, recorder)
 
-    def _hear(self, batch: Batch) -> None:
-        self.news += [entry.event.status.complete for entry, _ in batch if isinstance(entry.event, StatusChanged)]
+    def _hear(self, entry: Entry, _state: RunState) -> None:
+        if isinstance(entry.event, StatusChanged):
+            self.news.append(entry.event.status.complete)
 
     def write(self, text: str) -> None:
         """A new file beside the old one: both have their own inode, however coarse the clock is."""

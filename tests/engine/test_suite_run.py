@@ -12,7 +12,7 @@ import pytest
 from claude_iterate.agent.processes.guardian import Guardian
 from claude_iterate.core.events import StopRequested, TestCounts
 from claude_iterate.engine.shell_command import ShellCommand
-from claude_iterate.engine.supervision import Orphans
+from claude_iterate.engine.supervisor import Orphans
 from claude_iterate.engine.work.suite_run import count_tests
 from claude_iterate.system import processes
 from tests.engine.test_measuring import Run, nothing

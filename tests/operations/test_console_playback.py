@@ -1,4 +1,4 @@
-"""A recorded run on a console: the same lines, batches as they were recorded, at a pace from outside, bounded."""
+"""A recorded run on a console: the same lines, each with its state, at a pace from outside, bounded."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import msgspec
 
 from claude_iterate.core.events import Entry, IterationStarted, RunStarted, Said
 from claude_iterate.core.state.recorded_settings import recorded_settings
-from claude_iterate.core.state.run_state import Batch
+from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold
-from claude_iterate.operations.playback.console_playback import MOST, ConsolePlayback, recorded_console
+from claude_iterate.operations.playback.console_playback import ConsolePlayback, recorded_console
 from claude_iterate.workspace.journal.follower import JournalFollower
 
 STARTED = RunStarted("r1", "my-task", "loop", 50, 1, "here", "1", ("claude",), "a.log")
@@ -22,11 +22,11 @@ class Seen:
     """A sink that keeps how it was called."""
 
     def __init__(self) -> None:
-        self.batches: list[Batch] = []
+        self.seen: list[tuple[Entry, RunState]] = []
         self.ticks: list[float] = []
 
-    def __call__(self, batch: Batch) -> None:
-        self.batches.append(batch)
+    def __call__(self, entry: Entry, state: RunState) -> None:
+        self.seen.append((entry, state))
 
     def tick(self, now: float) -> None:
         self.ticks.append(now)
@@ -48,49 +48,45 @@ def write(path: Path, *shown: Entry) -> None:
     path.write_bytes(b"".join(msgspec.json.encode(entry) + b"\n" for entry in shown))
 
 
-def test_batches_are_those_that_were_recorded() -> None:
-    """What has one time is one batch; the state is the fold of all entries so far."""
+def test_each_entry_comes_with_the_state_after_it() -> None:
+    """That is the fold of all entries so far, however many were recorded together."""
     sink = Seen()
     playback = ConsolePlayback(sink)
     assert playback.show(entries(7, together=3))
-    assert [[entry.seq for entry, _ in batch] for batch in sink.batches] == [[1], [2, 3, 4], [5, 6, 7]]
-    assert sink.batches[1][-1][1] == fold(list(entries(4)))
+    assert [entry.seq for entry, _ in sink.seen] == [1, 2, 3, 4, 5, 6, 7]
+    assert sink.seen[3][1] == fold(list(entries(4)))
     assert playback.state == fold(list(entries(7, together=3)))
     assert not playback.show([])
 
 
-def test_a_flood_is_taken_in_parts() -> None:
-    """However many entries have one time, only a few of them are in memory."""
+def test_a_flood_is_shown_as_it_is_read() -> None:
+    """However many entries have one time, only one of them is in memory."""
     taken = 0
 
     def flood() -> Iterator[Entry]:
         nonlocal taken
-        for entry in entries(20 * MOST, together=20 * MOST):
+        for entry in entries(1000, together=1000):
             taken += 1
             yield entry
 
-    shown = 0
-
     class Counting(Seen):
-        def __call__(self, batch: Batch) -> None:
-            nonlocal shown
-            shown += len(batch)
-            assert taken - shown <= MOST
+        def __call__(self, entry: Entry, state: RunState) -> None:
+            super().__call__(entry, state)
+            assert taken == len(self.seen)
 
-    ConsolePlayback(Counting()).show(flood())
-    assert shown == 20 * MOST
+    assert ConsolePlayback(Counting()).show(flood())
 
 
-def test_the_pace_is_asked_before_each_batch_and_may_tick() -> None:
+def test_the_pace_is_asked_before_each_entry_and_may_tick() -> None:
     """The clock is the caller's: it waits as it likes, and the live line moves meanwhile."""
     sink, asked = Seen(), []
 
     def pace(entry: Entry, tick: Callable[[float], None]) -> None:
-        asked.append((entry.seq, len(sink.batches)))
+        asked.append((entry.seq, len(sink.seen)))
         tick(entry.elapsed - 0.5)
 
-    ConsolePlayback(sink, pace).show(entries(5, together=2))
-    assert asked == [(1, 0), (2, 1), (4, 2)]
+    ConsolePlayback(sink, pace).show(entries(3))
+    assert asked == [(1, 0), (2, 1), (3, 2)]
     assert sink.ticks == [-0.5, 0.5, 1.5]
 
 
@@ -112,7 +108,7 @@ def test_a_journal_that_grows_and_is_replaced(tmp_path: Path) -> None:
     with path.open("ab") as file:
         file.write(b'{"seq":"junk"}\n\xff\n' + msgspec.json.encode(whole[6]) + b"\n")
     assert playback.show(source.entries())
-    assert [entry.seq for batch in sink.batches for entry, _ in batch] == [1, 2, 3, 4, 5, 6, 7]
+    assert [entry.seq for entry, _ in sink.seen] == [1, 2, 3, 4, 5, 6, 7]
 
 
 def test_of_a_long_journal_the_end_is_whole(tmp_path: Path) -> None:
@@ -122,7 +118,7 @@ def test_of_a_long_journal_the_end_is_whole(tmp_path: Path) -> None:
     write(path, *entries(100), *more)
     sink = Seen()
     ConsolePlayback(sink).show(JournalFollower(path, whole=100).entries())
-    shown = [entry.seq for batch in sink.batches for entry, _ in batch]
+    shown = [entry.seq for entry, _ in sink.seen]
     assert shown[:1] + shown[-2:] == [1, 101, 102]
     assert len(shown) < 10
 

@@ -27,7 +27,7 @@ class Fed:
 
     def __call__(self, entry: Entry) -> None:
         self._state = reduce(self._state, entry)
-        self._sink([(entry, self._state)])
+        self._sink(entry, self._state)
 
 
 class Terminal(io.StringIO):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from claude_iterate.core.events import Said
-from claude_iterate.core.state.run_state import Batch, RunState
+from claude_iterate.core.events import Entry, Said
+from claude_iterate.core.state.run_state import RunState
 from claude_iterate.sinks.fanout import Fanout
 from tests.sinks.conftest import MakeEntry
 
@@ -16,10 +16,9 @@ class Recorder:
     def __init__(self, name: str, journal: Journal) -> None:
         self.name, self.journal = name, journal
 
-    def __call__(self, batch: Batch) -> None:
-        for entry, _ in batch:
-            assert isinstance(entry.event, Said)
-            self.journal.append((self.name, entry.event.text))
+    def __call__(self, entry: Entry, state: RunState) -> None:
+        assert isinstance(entry.event, Said)
+        self.journal.append((self.name, entry.event.text))
 
     def tick(self, now: float) -> None:
         self.journal.append((self.name, "tick"))
@@ -32,7 +31,7 @@ class Recorder:
 
 
 class Broken(Recorder):
-    def __call__(self, batch: Batch) -> None:
+    def __call__(self, entry: Entry, state: RunState) -> None:
         raise RuntimeError("entry")
 
     def close(self) -> None:
@@ -49,8 +48,8 @@ def test_every_sink_gets_every_entry_in_order(entry: MakeEntry) -> None:
     """Each entry goes to each sink, in the order of the sinks."""
     journal: Journal = []
     fanout = Fanout([Recorder("a", journal), Recorder("b", journal)], lambda *_: None)
-    fanout([(entry(Said("1")), RunState())])
-    fanout([(entry(Said("2")), RunState())])
+    fanout(entry(Said("1")), RunState())
+    fanout(entry(Said("2")), RunState())
     assert journal == [("a", "1"), ("b", "1"), ("a", "2"), ("b", "2")]
 
 
@@ -63,7 +62,7 @@ def test_a_broken_sink_is_left_out_and_said_once(entry: MakeEntry) -> None:
         lambda name, error: failures.append((name, str(error))),
     )
     for text in "123":
-        fanout([(entry(Said(text)), RunState())])
+        fanout(entry(Said(text)), RunState())
     fanout.flush()
     assert failures == [("Broken", "entry")]
     assert journal == [(name, text) for text in ("1", "2", "3", "flush") for name in "ab"]
@@ -77,7 +76,7 @@ def test_all_are_closed_in_reverse_order(entry: MakeEntry) -> None:
         [Recorder("a", journal), Broken("x", journal), Recorder("b", journal)],
         lambda name, error: failures.append(str(error)),
     )
-    fanout([(entry(Said("1")), RunState())])
+    fanout(entry(Said("1")), RunState())
     fanout.close()
     fanout.close()
     assert [line for line in journal if line[1] == "close"] == [("b", "close"), ("x", "close"), ("a", "close")]
@@ -96,7 +95,7 @@ def test_the_failure_may_itself_be_an_entry(entry: MakeEntry) -> None:
     journal: Journal = []
 
     def warn(name: str, error: Exception) -> None:
-        fanout([(entry(Said(f"{name} failed")), RunState())])
+        fanout(entry(Said(f"{name} failed")), RunState())
         raise ValueError("no one hears this")
 
     fanout = Fanout([BrokenTick("t", journal), Recorder("a", journal)], warn)

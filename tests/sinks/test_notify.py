@@ -50,7 +50,7 @@ class Run:
     def add(self, event: Any, elapsed: float = 0.0) -> None:
         entry = self._entry(event, elapsed)
         self._state = reduce(self._state, entry)
-        self.notifier([(entry, self._state)])
+        self.notifier(entry, self._state)
 
     def iterate(self, number: int, status: Status | None = None, elapsed: float = 0.0) -> None:
         self.add(IterationStarted(number), elapsed)

@@ -1,7 +1,8 @@
 """Runs a program, such as Claude or a check: starts it in its own session, sends its input, reads its output.
 
-A thread drains both pipes all the time, because Claude does not wait for a slow reader at its end. The end of the
-process is its exit, never the end of a pipe: a grandchild may hold the pipe for hours.
+A thread drains both pipes all the time, because Claude does not wait for a slow reader at its end. It keeps the bytes,
+frames lines, and translates them, so events are what leaves it. The end of the process is its exit, never the end of a
+pipe: a grandchild may hold the pipe for hours.
 """
 
 from __future__ import annotations
@@ -12,35 +13,32 @@ import select
 import signal
 import subprocess
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, BinaryIO
 
 import msgspec
 
 from claude_iterate.agent.command.sandbox import Command
-from claude_iterate.agent.processes.gathering_poll import GatheringPoll
-from claude_iterate.agent.processes.threads import WORKERS
 from claude_iterate.agent.protocol.framing import LineFramer
+from claude_iterate.core.events import Event
 from claude_iterate.errors import AgentProblem, ExpectedError, WorkspaceProblem
 from claude_iterate.system import process_table, processes, signals
 
 CHUNK = 256 * 1024
-_PLENTY = 128 * 1024
-"""Bytes: after a smaller piece it is worth while to let the next one grow."""
-_BATCHES_IN_FLIGHT = 8
 _PIECE = 64 * 1024
 _LOOK_MS = 500
 """After the exit, while a pipe is held: only a regular look notices that the process was abandoned."""
 
 
 class Printed(msgspec.Struct, frozen=True):
-    """Whole lines from one of the two streams. The engine calls `done` when it has handled them."""
+    """What one of the two streams brought: the size of its whole lines, and what they say. Half of a line says nothing,
+    but is a sign of life."""
 
     pid: int
     stream: str
-    lines: list[bytes]
-    done: Callable[[], None]
+    size: int
+    events: Sequence[Event]
 
 
 class StreamEnded(msgspec.Struct, frozen=True):
@@ -58,10 +56,13 @@ class Exited(msgspec.Struct, frozen=True):
 
 
 Message = Printed | StreamEnded | Exited
+Reader = Callable[[str, list[bytes]], Sequence[Event]]
+"""Makes events of the lines of a stream, `stdout` or `stderr`, in the thread that reads them."""
 
 
 class ChildProcess:
-    """One running program. Everything it does arrives through `post`; errors call it by its `label`.
+    """One running program. Everything it does arrives through `post`, which may wait: then a flood waits in the pipe,
+    and not in our memory. Errors call the program by its `label`.
 
     `closed_in`: what we start is a sandbox that passes no signal on to the program in it.
     """
@@ -73,20 +74,21 @@ class ChildProcess:
         prompt: bytes,
         raw: BinaryIO | None,
         post: Callable[[Message], None],
+        read: Reader,
         label: str = "Claude",
         closed_in: bool = False,
     ) -> None:
         self._post = post
+        self._read = read
         self._closed_in = closed_in
         self._label = label
         self._raw = raw
         self._abandoned = False
         self._ends: list[Message] = []
-        self._credit = threading.Semaphore(_BATCHES_IN_FLIGHT)
         self._process = self._start(command, folder)
         self.pid = self._process.pid
         self._unsent = memoryview(prompt)
-        WORKERS.run(self._watch)
+        threading.Thread(target=self._watch, daemon=True, name="claude").start()
 
     def signal(self, number: int, group: bool = False) -> None:
         """Signal the process, or everything in its process group. No effect when it has ended."""
@@ -101,8 +103,6 @@ class ChildProcess:
     def abandon(self) -> None:
         """Stop draining: the process has ended, and an unknown process holds its pipes."""
         self._abandoned = True
-        for _ in range(2 * _BATCHES_IN_FLIGHT):
-            self._credit.release()
 
     def _start(self, command: Command, folder: Path) -> subprocess.Popen[bytes]:
         pipe = subprocess.PIPE
@@ -132,7 +132,7 @@ class ChildProcess:
         with contextlib.suppress(OSError), self._process:  # then its pipes are closed, and it has ended
             signals.send(self.pid, signal.SIGKILL, group=True)
         why = f"claude-iterate cannot read the output of {self._label}: {error!r}"
-        self._post(Printed(self.pid, "stderr", [why.encode()], lambda: None))
+        self._hand_over("stderr", [why.encode()])
         self._ends += [StreamEnded(self.pid, name) for name in ("stdout", "stderr")]
         self._ends.append(Exited(self.pid, self._process.returncode))
         self._report_ends()
@@ -146,7 +146,7 @@ class ChildProcess:
         processes.enlarge_pipe(stdout.fileno(), 1024 * 1024)
         # A pipe may hold less than the input, and the program may never read it: writing must not wait.
         os.set_blocking(stdin.fileno(), False)
-        poll = GatheringPoll()
+        poll = select.poll()
         streams = {pipe.fileno(): (name, pipe, LineFramer()) for name, pipe in (("stdout", stdout), ("stderr", stderr))}
         for handle in streams:
             poll.register(handle, select.POLLIN)
@@ -156,15 +156,11 @@ class ChildProcess:
                 poll.register(notice.handle, select.POLLIN)
             running = True
             while (streams or running) and not self._abandoned:
-                ready = poll.wait(notice.check_every_ms if running else _LOOK_MS)
+                ready = [handle for handle, _ in poll.poll(notice.check_every_ms if running else _LOOK_MS)]
                 for handle in ready:
-                    if handle in streams:
-                        size = self._drain(handle, *streams[handle])
-                        if not size:
-                            poll.unregister(handle)
-                            del streams[handle]
-                        elif size < _PLENTY and running:
-                            poll.rest(handle)
+                    if handle in streams and not self._drain(handle, *streams[handle]):
+                        poll.unregister(handle)
+                        del streams[handle]
                 if not stdin.closed and stdin.fileno() in ready:
                     self._feed(poll, stdin)
                 if running and (not ready or notice.handle in ready or notice.handle is None):
@@ -177,7 +173,7 @@ class ChildProcess:
             stdin.close()
         self._report_ends()  # last: the engine goes on at once, and this thread would be in its way
 
-    def _feed(self, poll: GatheringPoll, stdin: IO[bytes]) -> None:
+    def _feed(self, poll: select.poll, stdin: IO[bytes]) -> None:
         """Send more of the input; close the pipe after the last of it: an open stdin makes Claude wait."""
         try:
             self._unsent = self._unsent[os.write(stdin.fileno(), self._unsent[:_PIECE]) if self._unsent else 0 :]
@@ -191,7 +187,7 @@ class ChildProcess:
             with contextlib.suppress(OSError):
                 stdin.close()
 
-    def _is_running(self, poll: GatheringPoll, handle: int | None) -> bool:
+    def _is_running(self, poll: select.poll, handle: int | None) -> bool:
         code = self._process.poll()
         if code is None:
             return True
@@ -200,15 +196,15 @@ class ChildProcess:
         self._ends.insert(0, Exited(self.pid, code))  # first: after it, the ends of the streams ask for no verdict
         return False
 
-    def _drain(self, handle: int, name: str, pipe: IO[bytes], framer: LineFramer) -> int:
-        """Read what there is; its size is 0 at the end of the stream."""
+    def _drain(self, handle: int, name: str, pipe: IO[bytes], framer: LineFramer) -> bool:
+        """Read what there is; False at the end of the stream."""
         data = os.read(handle, CHUNK)
         if not data:
             self._end_stream(name, pipe, framer)
-            return 0
+            return False
         self._keep(name, data)
         self._hand_over(name, framer.feed(data))
-        return len(data)
+        return True
 
     def _end_stream(self, name: str, pipe: IO[bytes], framer: LineFramer) -> None:
         rest = framer.finish()
@@ -224,12 +220,8 @@ class ChildProcess:
         self._ends.clear()
 
     def _hand_over(self, name: str, lines: list[bytes]) -> None:
-        """Post lines, but never more than the engine can hold: a flood waits in the pipe, not in our memory.
-
-        No line is a message too: half of one is a sign of life.
-        """
-        self._credit.acquire()
-        self._post(Printed(self.pid, name, lines, self._credit.release))
+        size = sum(map(len, lines)) + len(lines)
+        self._post(Printed(self.pid, name, size, self._read(name, lines)))
 
     def _keep(self, name: str, data: bytes) -> None:
         if self._raw is not None and name == "stdout":

@@ -1,4 +1,4 @@
-"""Turns a line that Claude printed into events. Tolerant: no input makes it raise, and no block is dropped.
+"""Turns what Claude printed into events. Tolerant: no input makes it raise, and no block is dropped.
 
 A line is read as plain JSON, and each field with a check of its own, because the format changes with every release and
 a wrong type in one field must not cost the rest of the line. What a line is, its `type` says, wherever that stands.
@@ -17,11 +17,12 @@ from claude_iterate.agent.protocol.message_usage import MessageUsage
 from claude_iterate.agent.protocol.result import read_result
 from claude_iterate.agent.protocol.system_lines import SYSTEM, remark
 from claude_iterate.core import events
-from claude_iterate.core.events import StreamEvent
+from claude_iterate.core.events import Event, StreamEvent
 from claude_iterate.core.outcomes import reset_times
 from claude_iterate.core.reports import json_input
 
 PREVIEW = 2000
+LONGEST_ERROR_LINE = 20_000
 _REMEMBERED_TOOLS = 4096
 _REMEMBERED_REFUSALS = 256
 _REFUSAL = 500
@@ -31,9 +32,11 @@ _FACTS = ("type", "backgroundTaskId", "interrupted", "returnCodeInterpretation")
 
 class Translator:
     """Translates the lines of one process. It remembers the names of open tools, to name their results, and
-    what tools refused, to say why. `resumed` is what the session had used before, if this process resumes one."""
+    what tools refused, to say why. `resumed` is what the session had used before, if this process resumes one. Nothing
+    is `paid` in a dry run: what the fake says of money and tokens is made up."""
 
-    def __init__(self, resumed: Used | None = None) -> None:
+    def __init__(self, resumed: Used | None = None, paid: bool = True) -> None:
+        self._paid = paid
         self._cost = CallCost(resumed or Used())
         self._names: dict[str, str] = {}
         self._refusals: dict[str, events.ToolDenied] = {}
@@ -50,6 +53,16 @@ class Translator:
             "stream_event": lambda _: [],  # pieces of a message that comes whole later
         }
 
+    def read(self, stream: str, lines: list[bytes]) -> list[Event]:
+        """The events of lines that came together, and what messages used meanwhile."""
+        if stream == "stderr":
+            return [events.ErrorPrinted(line[:LONGEST_ERROR_LINE].decode("utf-8", "replace")) for line in lines]
+        found: list[Event] = [event for line in lines for event in self.translate(line)]
+        used = self._messages.news()
+        if not self._paid:
+            return [_unpaid(event) for event in found]
+        return found if used is None else [*found, used]
+
     def translate(self, line: bytes) -> list[StreamEvent]:
         """The events of one line; an empty line has none."""
         document = json_input.decode(line)
@@ -60,10 +73,6 @@ class Translator:
         kind = word(document.get("type"))
         read = self._kinds.get(kind)
         return read(document) if read else [events.AgentNoted(kind or "unknown", remark(document))]
-
-    def usage(self) -> events.UsageReported | None:
-        """What messages used since the last result; None when that is known already."""
-        return self._messages.news()
 
     def _result(self, document: dict[str, Any]) -> list[StreamEvent]:
         named = read_result(document, self._used, self._refusals)
@@ -156,6 +165,13 @@ class Translator:
             event = replace(event, said=_what_is_refused(event.said))
             self._remember_refusal(event)
         return [event]
+
+
+def _unpaid(event: Event) -> Event:
+    if not isinstance(event, events.ResultReported):
+        return event
+    none = events.Tokens()
+    return replace(event, cost_usd=0.0, tokens=none, session_cost_usd=0.0, session_tokens=none, untold=False)
 
 
 def _facts(result: Any) -> dict[str, Any]:

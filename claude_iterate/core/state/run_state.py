@@ -6,8 +6,6 @@ because mypy checks the names in their `_replace`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import msgspec
 
 from claude_iterate.core import events
@@ -148,8 +146,3 @@ class RunState(msgspec.Struct, frozen=True):
         """A run of iterations completed the task. `verify`, `validate`, `edit` and `setup` end as completed, too, and
         settle nothing of what earlier runs left."""
         return self.reason == "completed" and (self.started is None or self.started.purpose == Purpose.RUN)
-
-
-Batch = Sequence[tuple[events.Entry, RunState]]
-"""Entries that were recorded together, in order, each with the state of the run after it, or after more of them that
-Claude printed."""

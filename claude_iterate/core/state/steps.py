@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import groupby
 from typing import get_args
 
 from msgspec.structs import asdict, replace
@@ -18,7 +17,7 @@ from claude_iterate.core.state import call_state as calls
 from claude_iterate.core.state import claim_steps as claims
 from claude_iterate.core.state.call_state import Call
 from claude_iterate.core.state.plan_steps import planned
-from claude_iterate.core.state.run_state import Batch, RunState
+from claude_iterate.core.state.run_state import RunState
 
 PRINTED = frozenset(get_args(events.StreamEvent)) - {events.LimitReported}
 """What Claude prints concerns the call alone, but for the state of a usage window."""
@@ -47,24 +46,6 @@ def reduce(state: RunState, entry: events.Entry) -> RunState:
         return state
     after = _step(state, entry)
     return state if after is None else replace(after, last_at=entry.at)
-
-
-def reduce_batch(state: RunState, entries: Iterable[events.Entry]) -> Batch:
-    """Each entry with the state after it; each of a row that Claude printed with the state after the last of them. What
-    it prints comes in floods: a state for each entry would be half of the cost."""
-    batch: list[tuple[events.Entry, RunState]] = []
-    for printed, row in groupby(entries, lambda entry: type(entry.event) in PRINTED):
-        found, call = [*row], state.call
-        if printed and call is not None:
-            for entry in found:
-                call = calls.advance(call, entry)
-            state = state if call is state.call else replace(state, call=call)
-            batch += [(entry, state) for entry in found]
-            continue
-        for entry in found:
-            state = reduce(state, entry)
-            batch.append((entry, state))
-    return batch
 
 
 def _step(state: RunState, entry: events.Entry) -> RunState | None:  # noqa: C901 - one case per event

@@ -10,7 +10,7 @@ from claude_iterate.core.events.vocabulary import Point
 from claude_iterate.core.rules.verdicts import Finish
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
-from claude_iterate.engine.supervision import Supervisor
+from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.workspace.run_folder import hook_files
 
 if TYPE_CHECKING:

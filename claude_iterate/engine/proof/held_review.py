@@ -23,7 +23,7 @@ from claude_iterate.engine import asking
 from claude_iterate.engine.asking import Asked, Question
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
-from claude_iterate.engine.supervision import Supervisor
+from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.project.project_state import ProjectState
 from claude_iterate.workspace.files import atomic, untrusted_files
 

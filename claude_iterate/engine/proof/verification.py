@@ -25,7 +25,7 @@ from claude_iterate.engine.proof.definition import Definition
 from claude_iterate.engine.proof.held_review import HeldReview
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.shell_command import ShellCommand
-from claude_iterate.engine.supervision import Supervisor
+from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.project.project_state import ProjectState
 from claude_iterate.workspace import task_file
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -12,7 +12,7 @@ from claude_iterate.core.events import Event, RunFinished
 from claude_iterate.core.rules import hints
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
-from claude_iterate.engine.supervision import Supervisor
+from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.workspace import task_file
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class StopConditions:
         self._scripts: StopScripts | None = None
 
     @contextlib.contextmanager
-    def iteration(self) -> Iterator[Callable[[list[Event]], None]]:
+    def iteration(self) -> Iterator[Callable[[Sequence[Event]], None]]:
         """Around an iteration: what looks at what Claude prints, and afterwards the hints."""
         self._begin()
         before = self._recorder.state.hints
@@ -47,7 +47,7 @@ class StopConditions:
         if self._patterns is not None:
             self._patterns.iteration_begins()
 
-    def _look(self, printed: list[Event]) -> None:
+    def _look(self, printed: Sequence[Event]) -> None:
         if self._patterns is not None:
             self._patterns.look(printed)
 

@@ -18,7 +18,7 @@ from claude_iterate.core.state.work_steps import contradiction, moved
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.shell_command import ShellCommand
-from claude_iterate.engine.supervision import Supervisor
+from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.engine.work.suite_run import count_tests
 from claude_iterate.project.project_work import Look, Work
 from claude_iterate.project.snapshots import Place
@@ -61,7 +61,7 @@ class Measuring:
     def begin(self) -> None:
         """Start the first look."""
         first = lambda: self._work.begin(self._taken_over, self._since)  # noqa: E731
-        self._first = self._supervisor.begun(first, self._work.give_up)
+        self._first = self._supervisor.start_in_background(first, self._work.give_up)
 
     def prepares(self, verdict: Verdict) -> bool:
         """Before Claude is called, the look that its work is compared with is made; True when that took time. What a
@@ -111,7 +111,7 @@ class Measuring:
             self._warn_once("claim", f"Iteration {number}: {odd}", "The report is the agent's word; this is measured.")
 
     def _now(self, look: Callable[[], Look]) -> Look | None:
-        return self._supervisor.begun(look, self._work.give_up)()
+        return self._supervisor.start_in_background(look, self._work.give_up)()
 
     def _finish_first(self) -> Look | None:
         begun, self._first = self._first, None

@@ -10,7 +10,7 @@ from claude_iterate.core.events import TestCounts
 from claude_iterate.core.formats import one_line, shortened
 from claude_iterate.core.rules.during import decide_check
 from claude_iterate.engine.shell_command import Ended, Program, ShellCommand, shell_line
-from claude_iterate.engine.supervision import Supervisor
+from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.project.suite_results import junit_files
 from claude_iterate.project.suite_results.runner_output import RunnerOutput
 from claude_iterate.project.suite_results.suite_counts import Counts

@@ -70,7 +70,7 @@ def ended(layout: Layout, run: str) -> RunState:
 def show_ending(state: RunState, console: Console) -> None:
     """How a run ended, as it said itself."""
     if state.finished is not None:
-        console([(Entry(0, 0.0, 0.0, state.finished), state)])
+        console(Entry(0, 0.0, 0.0, state.finished), state)
     console.close()
 
 

@@ -1,4 +1,4 @@
-"""The entries of a run on a console, as the run itself showed them: folded once, in the batches that were recorded.
+"""The entries of a run on a console, as the run itself showed them, folded once.
 
 `attach` follows a run that is under way and shows what is there at once; `replay` shows one that is over at the pace it
 had. Both use it alike:
@@ -17,21 +17,18 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import groupby, islice
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TextIO
 
 from claude_iterate.core.events import Entry, RunStarted
 from claude_iterate.core.settings.modes import stop_settings
 from claude_iterate.core.state.recorded_settings import recorded_settings
-from claude_iterate.core.state.run_state import Batch, RunState
+from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import reduce
 from claude_iterate.sinks.console.console import Console
 from claude_iterate.sinks.fanout import Sink
 from claude_iterate.system.near_paths import near
 
-MOST = 1000
-"""Entries in a batch. What a run recorded in one write has one time; a flood of that is shown in parts."""
 Pace = Callable[[Entry, Callable[[float], None]], None]
 """Returns when the moment of an entry has come. Until then it may call the given function with moments in between, on
 the clock of `Entry.elapsed`: that redraws the live line."""
@@ -54,9 +51,10 @@ class ConsolePlayback:
     def show(self, entries: Iterable[Entry]) -> bool:
         """Show these, which come after those before. True if there were any."""
         before = self.last
-        for batch in self._batches(entries):
-            self._pace(batch[0][0], self._sink.tick)
-            self._sink(batch)
+        for entry in entries:
+            self._pace(entry, self._sink.tick)
+            self.state, self.last = reduce(self.state, entry), entry
+            self._sink(entry, self.state)
         return self.last is not before
 
     def tick(self, now: float) -> None:
@@ -66,15 +64,6 @@ class ConsolePlayback:
     def close(self) -> None:
         """Leave the terminal clean."""
         self._sink.close()
-
-    def _batches(self, entries: Iterable[Entry]) -> Iterator[Batch]:
-        for _, together in groupby(entries, lambda entry: (entry.at, entry.elapsed)):
-            while part := list(islice(together, MOST)):
-                yield [self._folded(entry) for entry in part]
-
-    def _folded(self, entry: Entry) -> tuple[Entry, RunState]:
-        self.state, self.last = reduce(self.state, entry), entry
-        return entry, self.state
 
 
 def recorded_console(

@@ -18,7 +18,7 @@ from claude_iterate.core.events.run_events import JOURNAL_FORMAT
 from claude_iterate.core.formats import counted, listed
 from claude_iterate.core.secrets.redact import Redactor
 from claude_iterate.core.state.recorded_settings import recorded_settings
-from claude_iterate.core.state.run_state import Batch
+from claude_iterate.core.state.run_state import RunState
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.operations.cassettes.recorded_calls import RecordedCalls, raw_output
 from claude_iterate.operations.playback import console_playback
@@ -193,11 +193,10 @@ class _Part:
         self._part = part
         self._on = False
 
-    def __call__(self, batch: Batch) -> None:
-        chosen = [(entry, state) for entry, state in batch if self._part.first <= entry.seq <= self._part.last]
-        self._on = bool(chosen)
-        if chosen:
-            self._console(chosen)
+    def __call__(self, entry: Entry, state: RunState) -> None:
+        self._on = self._part.first <= entry.seq <= self._part.last
+        if self._on:
+            self._console(entry, state)
 
     def tick(self, now: float) -> None:
         if self._on:

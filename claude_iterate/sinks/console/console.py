@@ -15,7 +15,7 @@ from claude_iterate.core.events.reasons import ENDINGS
 from claude_iterate.core.events.vocabulary import Verb
 from claude_iterate.core.outcomes.classes import FINE, RETRIED
 from claude_iterate.core.settings.declared import StopSettings
-from claude_iterate.core.state.run_state import Batch, RunState
+from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.tones import Tone, tone_of_line
 from claude_iterate.sinks.console.clock import Clock
 from claude_iterate.sinks.console.live_line import LiveLine
@@ -24,7 +24,7 @@ from claude_iterate.text import event_lines, run_lines, verification_lines
 from claude_iterate.text.claim_lines import remarks
 from claude_iterate.text.ending_lines import closing
 from claude_iterate.text.line_blocks import CONSOLE
-from claude_iterate.text.transcript import SharedBlocks, Transcript
+from claude_iterate.text.transcript import Transcript
 
 STREAM: frozenset[type] = frozenset(get_args(events.StreamEvent))
 _Held = events.IterationFinished | events.ReviewFinished | events.VerificationFinished
@@ -42,8 +42,7 @@ class Console:
     bottom, which is drawn on terminals only; `columns` gives the width of the terminal. `attended`: the user is
     asked before each iteration. `is_there` says whether the log that is to be named exists. `program` is how we are
     called, if the run can give up its terminal: then the console says how to look at it, and shows nothing more.
-    `place` makes a path as short as it is from where the user is. `blocks` are those that the log has made of the
-    same batch."""
+    `place` makes a path as short as it is from where the user is."""
 
     def __init__(
         self,
@@ -62,7 +61,6 @@ class Console:
         place: Callable[[str], str] = lambda path: path,
         stop: StopSettings | None = None,
         program: Sequence[str] = (),
-        blocks: SharedBlocks | None = None,
     ) -> None:
         self._is_there = is_there
         self._place = place
@@ -75,7 +73,7 @@ class Console:
         self._attended = attended
         self._state = RunState()
         self._clock = Clock() if clock else None
-        self._transcript = Transcript(CONSOLE, blocks.taken) if blocks is not None else Transcript(CONSOLE)
+        self._transcript = Transcript(CONSOLE)
         drawn = live and level == "progress" and self._err.terminal
         self._held: _Held | None = None
         self._looked: list[tuple[events.Entry, RunState]] = []
@@ -85,38 +83,34 @@ class Console:
         self.behind = False
         """What comes is long over: the live line is not drawn for it. `tick` draws it as ever."""
 
-    def __call__(self, batch: Batch) -> None:
-        """Show what there is to show of a batch, at once."""
-        for entry, state in batch if not self._left else ():
-            before, self._state = self._state, state
-            event = entry.event
-            if type(event) in STREAM and self._held is None and self._live is None:
-                self._at = entry.at
-                if self._level == "verbose":
-                    self._block(event)
-                continue
-            if self._held is not None and type(event) in _LOOKS:
-                self._looked.append((entry, before))
-                continue
-            if self._held is not None:
-                self._release(event if isinstance(event, events.RunFinished) else None)
-            self._at = entry.at
-            if type(event) in STREAM:
-                if self._level == "verbose":
-                    self._block(event)
-            elif isinstance(event, events.RunFinished):
-                self._finish(event)
-            elif self._level != "quiet" and self._holds(event):
-                self._held = event
-            elif self._level != "quiet":
-                self._show(entry, before)
-            if self._program and isinstance(event, events.Requested) and event.verb == Verb.DETACH:
-                self._leave()
-                return
-            if self._live is not None:
-                self._live.note(entry)
-                if not self.behind:
-                    self._live.draw(self._state, entry.elapsed)
+    def __call__(self, entry: events.Entry, state: RunState) -> None:
+        """Show what there is to show of it, at once."""
+        if self._left:
+            return
+        before, self._state = self._state, state
+        event = entry.event
+        if self._held is not None and type(event) in _LOOKS:
+            self._looked.append((entry, before))
+            return
+        if self._held is not None:
+            self._release(event if isinstance(event, events.RunFinished) else None)
+        self._at = entry.at
+        if type(event) in STREAM:
+            if self._level == "verbose":
+                self._block(event)
+        elif isinstance(event, events.RunFinished):
+            self._finish(event)
+        elif self._level != "quiet" and self._holds(event):
+            self._held = event
+        elif self._level != "quiet":
+            self._show(entry, before)
+        if self._program and isinstance(event, events.Requested) and event.verb == Verb.DETACH:
+            self._leave()
+            return
+        if self._live is not None:
+            self._live.note(entry)
+            if not self.behind:
+                self._live.draw(self._state, entry.elapsed)
         self._err.flush()
 
     def tick(self, now: float) -> None:

@@ -12,12 +12,12 @@ from typing import Any
 from claude_iterate.core.events import AgentExited, Entry, IterationFinished, IterationStarted, RunFinished, RunStarted
 from claude_iterate.core.harmless import harmless_lines
 from claude_iterate.core.rules.endings import in_words
-from claude_iterate.core.state.run_state import Batch, RunState
+from claude_iterate.core.state.run_state import RunState
 from claude_iterate.sinks.log import log_sections
 from claude_iterate.sinks.log.log_file import LogFile
 from claude_iterate.text import event_lines, run_lines
 from claude_iterate.text.line_blocks import WHOLE
-from claude_iterate.text.transcript import SharedBlocks, Transcript
+from claude_iterate.text.transcript import Transcript
 
 OURS = "[claude-iterate] "
 """Marks our own lines among Claude's."""
@@ -33,7 +33,7 @@ class TextLog:
     """Writes entries to a new file; FileExistsError if there is one. `on_failure` is called once at most.
 
     `attended`: the user is asked before each iteration. A log that was deleted or replaced is put back before and after
-    an iteration if the folder `is_ours`. It keeps `blocks` for a verbose console that gets each batch after it."""
+    an iteration if the folder `is_ours`."""
 
     def __init__(
         self,
@@ -43,9 +43,7 @@ class TextLog:
         attended: bool = False,
         is_ours: Callable[[], bool] = lambda: True,
         on_put_back: Callable[[], None] = lambda: None,
-        blocks: SharedBlocks | None = None,
     ) -> None:
-        self._blocks = blocks
         self._file = LogFile(path, on_failure)
         self._is_ours = is_ours
         self._on_put_back = on_put_back
@@ -55,7 +53,7 @@ class TextLog:
         self._cut = False
         self._written_at = 0.0
         self._logged: dict[str, str] = {}
-        self._transcript = Transcript(WHOLE, blocks.kept) if blocks is not None else Transcript(WHOLE)
+        self._transcript = Transcript(WHOLE)
         self._framed: dict[type, Callable[[Any, float], list[str]]] = {
             RunStarted: log_sections.header,
             IterationStarted: self._iteration_started,
@@ -63,32 +61,22 @@ class TextLog:
             RunFinished: lambda event, at: log_sections.run_closing(in_words(event, self._state), at, self._state),
         }
 
-    def __call__(self, batch: Batch) -> None:
-        """Log a batch."""
-        if self._blocks is not None:
-            self._blocks.begin()
-        said: list[str] = []
-        ended = False
-        lines, full, before = self._transcript.lines, self._file.size >= self._largest, self._state
-        for entry, state in batch:
-            block = lines(entry.event)
-            if not block:
-                self._state = before
-                block = self._of_the_run(entry, state)
-                ended = ended or type(entry.event) in _BETWEEN
-            elif full:
-                block, self._cut = [] if self._cut else [CUT], True
-            said += block
-            before = state
-        self._state = before
-        if said:
-            said.append("")
-            ended = self._file.append(harmless_lines(said)) or ended
-        if ended:
+    def __call__(self, entry: Entry, state: RunState) -> None:
+        """Log an entry."""
+        before, self._state = self._state, state
+        block = self._transcript.lines(entry.event)
+        between = False
+        if not block:
+            block = self._of_the_run(entry, before)
+            between = type(entry.event) in _BETWEEN
+        elif self._file.size >= self._largest:
+            block, self._cut = [] if self._cut else [CUT], True
+        written = bool(block) and self._file.append(harmless_lines([*block, ""]))
+        if between or written:
             if self._file.keep_place(self._is_ours):
                 self._on_put_back()
             self._file.flush()
-            self._written_at = batch[-1][0].elapsed
+            self._written_at = entry.elapsed
 
     def tick(self, now: float) -> None:
         """Nothing stays in memory for much more than a second."""
@@ -104,12 +92,12 @@ class TextLog:
         """Write what is buffered and close the file."""
         self._file.close()
 
-    def _of_the_run(self, entry: Entry, state: RunState) -> list[str]:
+    def _of_the_run(self, entry: Entry, before: RunState) -> list[str]:
         frame = self._framed.get(type(entry.event))
         if frame is not None:
             block = frame(entry.event, entry.at)
         else:
-            found = event_lines.lines(entry, self._state, state, self._attended, whole=True)
+            found = event_lines.lines(entry, before, self._state, self._attended, whole=True)
             if found is None:
                 left = entry.event if isinstance(entry.event, AgentExited) else None
                 found = [*run_lines.exited(left), *run_lines.amount_printed(left)] if left is not None else []

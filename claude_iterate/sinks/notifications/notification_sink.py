@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping
 
 from msgspec.structs import replace
 
-from claude_iterate.core.events import IterationStarted
+from claude_iterate.core.events import Entry, IterationStarted
 from claude_iterate.core.formats import one_line
 from claude_iterate.core.harmless import harmless
 from claude_iterate.core.secrets.redact import redactor_for
 from claude_iterate.core.settings.declared import Settings
-from claude_iterate.core.state.run_state import Batch
+from claude_iterate.core.state.run_state import RunState
 from claude_iterate.sinks.notifications.delivery import TRIES, Delivery
 from claude_iterate.sinks.notifications.notices import Notice, notices
 
@@ -46,13 +46,12 @@ class Notifier:
         self._worker: threading.Thread | None = None
         self._over = threading.Event()
 
-    def __call__(self, batch: Batch) -> None:
-        """Queue the notices of a batch."""
-        for entry, state in batch:
-            if isinstance(entry.event, IterationStarted):
-                self._start()  # loading httpx takes a while, and Claude works now
-            for notice in notices(entry, state, self._project, self._settings.notify.report_url or ""):
-                self.post(notice)
+    def __call__(self, entry: Entry, state: RunState) -> None:
+        """Queue the notices of an entry."""
+        if isinstance(entry.event, IterationStarted):
+            self._start()  # loading httpx takes a while, and Claude works now
+        for notice in notices(entry, state, self._project, self._settings.notify.report_url or ""):
+            self.post(notice)
 
     def tick(self, now: float) -> None:
         """Nothing: the thread is at work all the time."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import TypeVar, assert_never, cast
 
@@ -13,11 +14,9 @@ from claude_iterate.agent.processes.child import ChildProcess, Exited, Message, 
 from claude_iterate.agent.processes.containers import end_containers
 from claude_iterate.agent.processes.guardian import Guardian
 from claude_iterate.agent.processes.termination import Ladder
-from claude_iterate.agent.processes.threads import WORKERS
 from claude_iterate.core.events import LeftoversEnded
 from claude_iterate.core.rules.verdicts import Cut, Wait
-from claude_iterate.engine.dispatch import Dispatcher
-from claude_iterate.engine.inbox import AnyMessage, Done
+from claude_iterate.engine.mailbox import AnyMessage, Dispatcher, Done
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
 
@@ -25,28 +24,29 @@ T = TypeVar("T")
 
 _LEAK = 0.25
 _ABANDON = 2.0
-_BRIEF = 0.002
-"""Seconds: a look at a small project takes less, and is followed by the next call."""
 
 
-class Orders(msgspec.Struct, frozen=True):
-    """What the supervisor calls for a process: with its lines, to ask when to end it, and when it does."""
+class ProcessCallbacks(msgspec.Struct, frozen=True):
+    """What the supervisor calls for a process: with its output, to ask when to end it, and when it does."""
 
-    hear: Callable[[str, list[bytes]], None]
+    on_output: Callable[[Printed], None]
     verdict: Callable[[float], Wait | Cut]
     cutting: Callable[[Cut, float], None]
     interrupts: bool = True
     """SIGINT goes first when it is ended."""
 
 
-class Orphans(msgspec.Struct):
+class Orphans:
     """Processes that Claude's tools left to us. The guardian has to know them in case we are killed."""
 
-    guardian: Guardian
-    own_children: tuple[int, ...]
-    adopts: bool
-    attended: int = 0
-    sandbox: Sandbox | None = None
+    def __init__(
+        self, guardian: Guardian, own_children: tuple[int, ...], *, adopts: bool, sandbox: Sandbox | None = None
+    ) -> None:
+        self.guardian = guardian
+        self.own_children = own_children
+        self.adopts = adopts
+        self.attended = 0
+        self._sandbox = sandbox
 
     def remember(self) -> None:
         """Tell the guardian of those that are there now, as far as the system knows them."""
@@ -56,22 +56,30 @@ class Orphans(msgspec.Struct):
 
     def end_containers(self) -> None:
         """End the containers of the run: the program that started one may be dead, and the container not."""
-        if self.sandbox is not None and self.sandbox.is_container:
-            end_containers(self.sandbox.program, self.sandbox.run)
+        if self._sandbox is not None and self._sandbox.is_container:
+            end_containers(self._sandbox.program, self._sandbox.run)
 
 
-class Supervisor(msgspec.Struct):
+class Supervisor:
     """Knows the run's messages and mark. One process at a time."""
 
-    _plan: Plan
-    _recorder: Recorder
-    _dispatcher: Dispatcher
-    post: Callable[[AnyMessage], None]
-    _orphans: Orphans
+    def __init__(
+        self,
+        plan: Plan,
+        recorder: Recorder,
+        dispatcher: Dispatcher,
+        post: Callable[[AnyMessage], None],
+        orphans: Orphans,
+    ) -> None:
+        self._plan = plan
+        self._recorder = recorder
+        self._dispatcher = dispatcher
+        self.post = post
+        self._orphans = orphans
 
-    def attend(self, process: ChildProcess, orders: Orders) -> int:
+    def attend(self, process: ChildProcess, callbacks: ProcessCallbacks) -> int:
         """Until the process is gone and its pipes are empty, or held by an unknown process. Its exit code."""
-        watch = _Watch(process, orders, self._plan.settings.timeouts.terminate_grace)
+        watch = _Watch(process, callbacks, self._plan.settings.timeouts.terminate_grace)
         self._orphans.attended = process.pid
         while not self._is_over(watch):
             message = self._dispatcher.receive(watch.next_moment(self._recorder.elapsed()))
@@ -83,9 +91,11 @@ class Supervisor(msgspec.Struct):
 
     def meanwhile(self, task: Callable[[], T]) -> T:
         """Do something slow in a thread; signals and requests are heeded all the while."""
-        return cast("T", self.begun(task)())
+        return cast("T", self.start_in_background(task)())
 
-    def begun(self, task: Callable[[], T], give_up: Callable[[], None] | None = None) -> Callable[[], T | None]:
+    def start_in_background(
+        self, task: Callable[[], T], give_up: Callable[[], None] | None = None
+    ) -> Callable[[], T | None]:
         """Begin something slow in a thread. What is returned waits for it and gives its result. With `give_up` an
         urgent stop does not wait: that is called, and there is no result."""
         outcome: list[T | BaseException] = []
@@ -103,12 +113,12 @@ class Supervisor(msgspec.Struct):
                 if give_up is not None and stop is not None and stop.now:
                     give_up()
                     return None
-                self._dispatcher.receive(float("inf"), _BRIEF)
+                self._dispatcher.receive(float("inf"))
             if isinstance(outcome[0], BaseException):
                 raise outcome[0]
             return outcome[0]
 
-        WORKERS.run(work)
+        threading.Thread(target=work, daemon=True, name="background").start()
         return wait
 
     def _is_over(self, watch: _Watch) -> bool:
@@ -136,37 +146,37 @@ class Supervisor(msgspec.Struct):
             self._recorder.record(LeftoversEnded(ended))
 
 
-class _Watch(msgspec.Struct):
+class _Watch:
     """What is known of the process that is attended to."""
 
-    process: ChildProcess
-    orders: Orders
-    terminate_grace: float
-    ladder: Ladder | None = None
-    open_streams: frozenset[str] = frozenset({"stdout", "stderr"})
-    exited_at: float | None = None
-    code: int = 0
+    def __init__(self, process: ChildProcess, callbacks: ProcessCallbacks, terminate_grace: float) -> None:
+        self.process = process
+        self.ladder: Ladder | None = None
+        self.open_streams = {"stdout", "stderr"}
+        self.exited_at: float | None = None
+        self.code = 0
+        self._callbacks = callbacks
+        self._terminate_grace = terminate_grace
 
     def next_moment(self, now: float) -> float:
         """When to look again if nothing is heard. Cuts in when the time has come."""
         if self.exited_at is not None:
             return self.exited_at + (_LEAK if now < self.exited_at + _LEAK else _ABANDON)
         if self.ladder is None:
-            verdict = self.orders.verdict(now)
+            verdict = self._callbacks.verdict(now)
             if isinstance(verdict, Wait):
                 return verdict.until
-            self.orders.cutting(verdict, now)
-            self.ladder = Ladder(self.process, now, self.terminate_grace, self.orders.interrupts)
+            self._callbacks.cutting(verdict, now)
+            self.ladder = Ladder(self.process, now, self._terminate_grace, self._callbacks.interrupts)
         self.ladder.climb(now)
         return self.ladder.due
 
     def take(self, message: Message, now: float) -> None:
         match message:
-            case Printed(_, stream, lines, done):
-                self.orders.hear(stream, lines)
-                done()
+            case Printed():
+                self._callbacks.on_output(message)
             case StreamEnded(_, stream):
-                self.open_streams -= {stream}
+                self.open_streams.discard(stream)
             case Exited(_, code):
                 self.exited_at = now
                 self.code = code

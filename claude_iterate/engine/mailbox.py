@@ -1,0 +1,179 @@
+"""The inbox, and who deals with what is in it. All threads post, the engine alone takes; waiting is waiting here, so
+anything ends it.
+
+While the engine waits, sinks tick, the user's requests are looked for, and the journal is made durable.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Protocol, assert_never
+
+import msgspec
+
+from claude_iterate.agent.processes.child import Exited, Message, Printed, StreamEnded
+from claude_iterate.core.events import Warned
+from claude_iterate.engine.recorder import Recorder
+from claude_iterate.engine.status_reports import StatusReports
+from claude_iterate.engine.steering import Steering
+
+LOOK = 0.25
+"""Seconds between two looks for requests, whatever else goes on: a user who steers should not have to wait."""
+MOST_UNREAD = 8
+"""Pieces of output that wait in the inbox. Who has more waits with it, and a flood stays in the pipe it comes from."""
+
+
+class Signalled(msgspec.Struct, frozen=True):
+    """A signal reached the runner."""
+
+    name: str
+
+
+class StatusTouched(msgspec.Struct, frozen=True):
+    """The report may have changed."""
+
+
+class Done(msgspec.Struct, frozen=True):
+    """A task in the background has come to its end."""
+
+
+AnyMessage = Message | Signalled | StatusTouched | Warned | Done
+
+
+class Inbox:
+    """A queue, and a lock that is free while there may be something in it.
+
+    Waiting is waiting for the lock. Up to Python 3.12 `SimpleQueue.get` waits without end when a signal handler takes
+    longer than was left of its time, as after Ctrl-Z: then no time-out would be noticed until Claude says something.
+    """
+
+    def __init__(self) -> None:
+        # SimpleQueue, because its put is safe in a signal handler; Queue's can deadlock there.
+        self._queue: queue.SimpleQueue[AnyMessage] = queue.SimpleQueue()
+        self._filled = threading.Lock()
+        self._filled.acquire()
+        self._room = threading.Semaphore(MOST_UNREAD)
+
+    def post(self, message: AnyMessage) -> None:
+        """Put a message in, from any thread or signal handler. Only output waits until there is room for it."""
+        if isinstance(message, Printed):
+            self._room.acquire()
+        self._queue.put(message)
+        with contextlib.suppress(RuntimeError):  # it is free already
+            self._filled.release()
+
+    def take(self, timeout: float = 0.0) -> AnyMessage | None:
+        """The next message; None when none came in time."""
+        until = time.monotonic() + timeout
+        while True:
+            with contextlib.suppress(queue.Empty):
+                message = self._queue.get_nowait()
+                if isinstance(message, Printed):
+                    self._room.release()
+                return message
+            # It may be free because of a message that was taken without waiting for it: then once more.
+            left = min(until - time.monotonic(), threading.TIMEOUT_MAX)
+            if left <= 0 or not self._filled.acquire(timeout=left):
+                return None
+
+
+class Sinks(Protocol):
+    """The sinks, seen from the engine."""
+
+    def tick(self, now: float) -> None:
+        """Time has passed."""
+
+    def flush(self) -> None:
+        """Something happened after which nothing may be lost."""
+
+
+class Dispatcher:
+    """Deals with all messages but those of a process, which it returns to the one who waits. `chores` are done at every
+    look."""
+
+    def __init__(
+        self,
+        inbox: Inbox,
+        recorder: Recorder,
+        reports: StatusReports,
+        steering: Steering,
+        sinks: Sinks,
+        tick: float,
+        chores: Sequence[Callable[[], None]] = (),
+    ) -> None:
+        self._inbox = inbox
+        self._recorder = recorder
+        self._reports = reports
+        self._steering = steering
+        self._sinks = sinks
+        self._tick = tick
+        self._chores = chores
+        self._next_tick = self._next_look = self._next_chores = 0.0
+
+    def receive(self, until: float) -> Message | None:
+        """The next message of a process, or None when something else came or the time is there."""
+        now = self._recorder.elapsed()
+        if now >= self._next_tick:
+            self._next_tick = now + self._tick
+            self._sinks.tick(now)
+            self._recorder.record_troubles()
+        if now >= self._next_look:
+            self._next_look = now + LOOK
+            if self._look():
+                return None
+        message = self._inbox.take()
+        if message is None:
+            # About to wait: now a sync delays nothing. Claude, if it runs, is at work meanwhile.
+            self._recorder.settle()
+            due = min(until, self._reports.due, self._next_tick, self._next_look)
+            message = self._inbox.take(due - self._recorder.elapsed())
+        if message is None:
+            self._reports.look_if_due(self._recorder.elapsed())
+            return None
+        return self._deal_with(message)
+
+    def catch_up(self) -> bool:
+        """Deal with all that has come, without waiting; True when it changed something. Claude does not run now: what
+        a process of an earlier call still says is dropped."""
+        before = self._recorder.state
+        while (message := self._inbox.take()) is not None:
+            self._deal_with(message)
+        self._steering.look()
+        self._next_look = self._recorder.elapsed() + LOOK
+        self._do_chores()
+        return self._recorder.state is not before
+
+    def _look(self) -> bool:
+        """Look for requests and do the chores; True when that changed something."""
+        before = self._recorder.state
+        self._steering.look()
+        self._do_chores()
+        return self._recorder.state is not before
+
+    def _do_chores(self) -> None:
+        """At their own times: calls that are shorter than the time between two looks must not put them off for good."""
+        now = self._recorder.elapsed()
+        if now >= self._next_chores:
+            self._next_chores = now + LOOK
+            for chore in self._chores:
+                chore()
+
+    def _deal_with(self, message: AnyMessage) -> Message | None:
+        match message:
+            case Printed() | StreamEnded() | Exited():
+                return message
+            case Signalled(name):
+                self._steering.signal(name)
+            case StatusTouched():
+                self._reports.touched(self._recorder.elapsed())
+            case Warned():
+                self._recorder.record(message)
+            case Done():
+                pass  # it has ended the waiting, and that is all
+            case _:
+                assert_never(message)
+        return None
