@@ -52,6 +52,17 @@ def generate() -> ModuleType:
     return module
 
 
+def test_the_site_has_every_page_and_no_dead_link(tmp_path: Path) -> None:
+    """mkdocs makes it of docs/ without a warning and without the network; programs that are in docs/ are not in it."""
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
+    assert (answer.returncode, answer.stdout + answer.stderr) == (0, "")
+    pages = {path.relative_to(ROOT / "docs").with_suffix("") for path in (ROOT / "docs").rglob("*.md")}
+    made = {path.parent.relative_to(tmp_path) for path in tmp_path.rglob("index.html")}
+    assert made == pages - {Path("index")} | {Path()}
+    assert list(tmp_path.rglob("*.py")) == []
+
+
 def test_reference_is_up_to_date(generate: ModuleType) -> None:
     """Every page in docs/reference is what docs/generate.py would write."""
     assert [path.name for path in generate.out_of_date()] == [], "run: python docs/generate.py"

@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 SOURCES = (
-    *("claude_iterate", "templates", "tests", "docs", "scripts", ".ci", ".github"),
+    *("claude_iterate", "templates", "tests", "docs", "scripts", ".ci", ".github", "mkdocs.yml"),
     *("pyproject.toml", "requirements-dev.txt", "README.md", "SECURITY.md", "LICENSE", ".pre-commit-config.yaml"),
 )
 BUILD = "import sys; from hatchling import build; build.build_sdist(sys.argv[1]); build.build_wheel(sys.argv[1])"

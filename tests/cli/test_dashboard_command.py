@@ -4,28 +4,11 @@ from __future__ import annotations
 
 import errno
 import socket
-import sys
 
 import pytest
 
 from claude_iterate.operations.dashboard import web_server
 from tests.cli.conftest import Type
-
-
-@pytest.mark.parametrize("package", ["starlette", "uvicorn"])
-def test_without_the_extra_it_says_how_to_install_it(
-    typed: Type, monkeypatch: pytest.MonkeyPatch, package: str
-) -> None:
-    """The rest of the program does without these packages."""
-    for name in [name for name in sys.modules if name.startswith("claude_iterate.operations.dashboard")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, package, None)
-    for name in [name for name in sys.modules if name.startswith(f"{package}.")]:
-        monkeypatch.setitem(sys.modules, name, None)
-    answer = typed("dashboard", "--port", "0")
-    assert answer.code == 1
-    assert package in answer.err
-    assert 'pip install "claude-iterate[web]"' in answer.err
 
 
 def test_a_port_in_use_is_told_with_the_next_step(typed: Type) -> None:

@@ -6,7 +6,7 @@ import click
 
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.errors import ExpectedError
+from claude_iterate.operations.dashboard.web_server import Dashboard, is_loopback
 
 _PORT = 8611
 
@@ -23,11 +23,6 @@ def command(invocation: Invocation, port: int, host: str, opens: bool) -> None:
     """
     project = invocation.project
     project.workspaces()  # a folder that cannot be read is told now
-    try:
-        from claude_iterate.operations.dashboard.web_server import Dashboard, is_loopback
-    except ImportError as missing:
-        install = 'Install them: pip install "claude-iterate[web]" (from a checkout: pip install ".[web]")'
-        raise ExpectedError(f"The dashboard needs more packages; {missing.name} is missing.", install) from None
     board = Dashboard(project, host, port)
     if not is_loopback(host):
         output.warn(
