@@ -49,15 +49,16 @@ FIGURES = (
 RULES = [
     (r"\x1b\[[0-9;?]*[A-Za-z]", ""),
     (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "<uuid>"),
-    (r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?(?:Z|[+-]\d\d:\d\d)?", "<time>"),
+    (r"\b\d{6}-\d{8}-\d{6}-[0-9a-f]{6}\b", "<run>"),
+    (r"\b(\d+)-[0-9a-f]{8}\b", r"\1-<hash>"),
+    (r"\d{4}-\d\d-\d\d(?:[T ]\d\d[:-]\d\d(?:[:-]\d\d(?:\.\d+)?)?)?(?:Z|[+-]\d\d:\d\d)?", "<time>"),
     (r"\b\d\d?:\d\d(?::\d\d)?\b", "<clock>"),
     (r"(pid|process) \d+", r"\1 <pid>"),
     (rf'"((?:\w*_)?(?:{FIGURES})(?:_\w+)?)": (?:-?\d[\d.e+-]*|"[^"]*")', r'"\1": <figure>'),
-    (r"\b\d{6}-\d{8}-\d{6}-[0-9a-f]{6}\b", "<run>"),
     (r"\b\d{4}-?\d\d-?\d\d[T-]?\d\d-?\d\d-?\d\d+(?:\.\d+)?Z?(?:-[0-9a-f]{6,}(?:\.md)?)?\b", "<id>"),
     (r"\b(toolu|msg|req)_[0-9a-f]{16,}", r"\1_<id>"),
     (r"\b\d+(?:\.\d+)? ?(?:ms|s|m|min|h|d)\b(?: \d+ ?(?:s|m|min|h)\b)*", "<span>"),
-    (r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\b|(?<=\b\d-)\d{8}\b", "<hash>"),
+    (r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\b", "<hash>"),
     (r"claude-iterate \d+\.\d+\.\d+[\w.+]*", "claude-iterate <version>"),
     (r"printed [\d,]+ bytes", "printed <figure> bytes"),
     (r"Python \d+\.\d+\.\d+\S*", "Python <version>"),
@@ -148,6 +149,11 @@ TOOLS = [
     tool("mcp__server__do", "done", key="value"),
     tool("Bash", "sk-ant-api03-" + "A" * 90, command="env"),
 ]
+REVIEW = {
+    "requirements": [{"number": number, "status": "met", "evidence": "src/a.py:1 has it"} for number in (1, 2)],
+    "findings": [{"text": "A remark", "missing": False}],
+    "summary": "It holds.",
+}
 CHECK_FIXED = {"verification.checks": [f"test -e claude-iterate/workspaces/{NAME}/fixed"]}
 TORN: Step = {"write": {"path": ".status.json", "text": '{"complete": tr'}}
 CENT = {"limits.max_cost_per_iteration_usd": 0.01}
@@ -156,7 +162,7 @@ CHECK_TRUE = {"verification.checks": ["true", "echo fine"]}
 SCENES = {
     "completed": Scene([more(*TOOLS, **PROGRESS), done(summary="All is done")]),
     "proven": Scene([more(**PROGRESS), done()], settings=CHECK_TRUE),
-    "reviewed": Scene([done(), [{"work": True}]], ["--verify"], CHECK_TRUE),
+    "reviewed": Scene([done(), [{"init": {}}, {"structured": REVIEW}, RESULT]], ["--verify"], CHECK_TRUE),
     "proven-late": Scene([done(), done({"touch": "fixed"})], settings=CHECK_FIXED),
     "unproven": Scene([done()], settings={"verification.checks": ["echo no; false"]}),
     "check-missing": Scene([done()], ["-m", "2"], {"verification.checks": ["no-such-program --x"]}),
