@@ -5,26 +5,47 @@ The fixture `terminal`: a command of it on a terminal with a person before it.
 
 from __future__ import annotations
 
+import importlib
 import subprocess
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from claude_iterate.selftest.harness.scripted_project import PATIENCE, Done, until
-from tests.warm_start import WarmStarts
+from claude_iterate.selftest.harness.scripted_project import COMMAND_LINE, PATIENCE, Done, ScriptedProject, until
 
 if TYPE_CHECKING:
     from tests.e2e.terminal import Open, Terminal
 
 __all__ = ["PATIENCE", "ROOT", "Done", "Loop", "loop", "until"]
 ROOT = Path(__file__).parents[2]
+_PATCHED = """
+import importlib, sys
+for module, name, value in {changes!r}:
+    setattr(importlib.import_module("claude_iterate." + module), name, value)
+from claude_iterate.cli import main
+sys.exit(main())
+"""
 
 
-class Loop(WarmStarts):
+class Loop(ScriptedProject):
     """Prints into pipes, which no limit on the size of files can reach, and finds processes without the code under
     test."""
+
+    program: tuple[str, ...] = COMMAND_LINE
+
+    def __init__(self, folder: Path, settings: Mapping[str, Any] | None = None) -> None:
+        super().__init__(folder, {"keep_awake": False, **(settings or {})})
+        self._constants: list[tuple[str, str, object]] = []
+
+    def patch(self, module: str, **constants: float | tuple[float, ...]) -> None:
+        """From now on the program has other constants: how long it waits must not decide how a test ends."""
+        there = vars(importlib.import_module(f"claude_iterate.{module}"))
+        assert constants.keys() <= there.keys(), f"{module} has no {constants.keys() - there.keys()}"
+        self._constants += [(module, name, value) for name, value in constants.items()]
+        self.program = (sys.executable, "-c", _PATCHED.format(changes=self._constants))
 
     def start(self, *arguments: str, **more: Any) -> subprocess.Popen[bytes]:
         options: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "program": self.program}

@@ -15,12 +15,11 @@ import pytest
 
 from claude_iterate.selftest import faults
 from claude_iterate.selftest.faults import FAULTS
-from claude_iterate.selftest.harness.fault import Fault, FaultProject
+from claude_iterate.selftest.harness.fault import Fault
 from claude_iterate.selftest.harness.fault_runner import run_fault
 from claude_iterate.selftest.harness.scripted_project import PATIENCE, until
 from claude_iterate.system import process_table
 from tests.package_path import PACKAGES
-from tests.warm_start import WarmStarts
 
 WRONG = """
 from msgspec.structs import replace
@@ -33,10 +32,6 @@ wrong = replace(faults.FAULTS["http-401"], expected=Expected("blocked", 1, ("ok"
 faults.FAULTS = {"http-401": wrong, name: first}
 raise SystemExit(main(["selftest"]))
 """
-
-
-class WarmFaults(FaultProject, WarmStarts):
-    """What the command has, but for the start of the program."""
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -58,7 +53,7 @@ def selftest(folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(("name", "fault"), FAULTS.items(), ids=FAULTS)
 def test_the_fault_is_survived(name: str, fault: Fault, tmp_path: Path) -> None:
     """It ends for the expected reason, with the expected code, and leaves nothing behind."""
-    result = run_fault(name, fault, tmp_path / "fault", kind=WarmFaults)
+    result = run_fault(name, fault, tmp_path / "fault")
     if result.state == "skipped":
         pytest.skip(result.problems[0])
     assert result.problems == ()

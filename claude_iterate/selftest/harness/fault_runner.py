@@ -82,13 +82,12 @@ def run_fault(
     fault: Fault,
     folder: Path,
     opened: Callable[[FaultProject], None] = lambda _project: None,
-    kind: type[FaultProject] = FaultProject,
 ) -> FaultResult:
     """Run one fault from start to end. `opened` gets its project as soon as there is one."""
     obstacle = fault.impossible()
     if obstacle:
         return FaultResult(name, fault, "skipped", problems=(obstacle,))
-    project = kind(folder, fault.settings)
+    project = FaultProject(folder, fault.settings)
     opened(project)
     began = time.monotonic()
     try:

@@ -128,15 +128,11 @@ class ScriptedProject:
                 if name not in more
             }
             options: dict[str, Any] = {"stdin": subprocess.DEVNULL, **streams, **more}
-            process = self.launched(program, arguments, options)
+            process = subprocess.Popen([*program, *arguments], cwd=self.root, env=self.env, **options)
         self.started.append(process)
         if self._abandoned.is_set():  # `abandon` may have missed the process that was started just now
             process.kill()
         return process
-
-    def launched(self, program: Sequence[str], arguments: Sequence[str], options: dict[str, Any]) -> _Process:
-        """The process of a command. Tests know a faster way to have one."""
-        return subprocess.Popen([*program, *arguments], cwd=self.root, env=self.env, **options)
 
     def _printed(self, stream: str, count: int) -> Path:
         return self.folder / f"{stream}-{count}"
