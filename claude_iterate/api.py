@@ -26,7 +26,9 @@ from claude_iterate.operations.steering import Reply
 from claude_iterate.views import history_view, listing_view, run_view, workspace_view
 from claude_iterate.views.history_view import HistoryView
 from claude_iterate.views.listing_view import ListingView
+from claude_iterate.views.run_records import RunRecords
 from claude_iterate.views.run_view import RunsView, RunView
+from claude_iterate.views.story.story import read_story
 from claude_iterate.views.workspace_view import WorkspaceView
 from claude_iterate.workspace import project as projects
 from claude_iterate.workspace.journal.follower import JournalFollower
@@ -171,7 +173,7 @@ class Workspace:
 
     def history(self, *, every: bool = False) -> HistoryView:
         """What each iteration of the last run took, or of every run, as `history --json` prints it."""
-        found = history_view.every(self._layout) if every else history_view.last(self._layout)
+        found = history_view.every(self._layout) if every else history_view.last(RunRecords(self._layout))
         return history_view.history(self._layout, found)
 
     def _running(self, run: str = "") -> str:
@@ -224,11 +226,11 @@ class Run:
     def view(self) -> RunView:
         """What it is and does, and what came of it."""
         layout = self.workspace._layout
-        found = run_view.under_way(layout, self.id, time.time()) if self.is_running else None
-        found = found or run_view.recorded(layout, self.id)
-        if found is None:
+        at = time.time() if self.is_running else None
+        story = read_story(layout, self.id)
+        if story.started is None:
             raise WorkspaceProblem(f"The run {self.id} of {layout.name} has recorded nothing yet.", "Try again.")
-        return found.view
+        return run_view.run_view(layout, story, at)
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -268,7 +268,7 @@ def workspace_metadata(chance: Random, folder: Path) -> None:
     path.write_bytes(fuzz_inputs.data(chance, raw, 1))
     with contextlib.suppress(ExpectedError):
         about = metadata.read(path)
-        about.count("executionIterations")
+        metadata.changed_document(about)
         resolve([settings_reader.workspace_layer(about)])
 
 

@@ -25,7 +25,9 @@ def choose_workspace(context: click.Context, parameter: click.Parameter) -> str:
     if len(found) == 1:
         output.note(f"{found[0]} is the only workspace here.")
         return found[0]
-    return _pick({name: state_words(*state_of(str(project.layout(name).folder))) for name in found})
+    states = {name: state_of(project.layout(name)) for name in found}
+    words = {name: state_words(it.state, it.known_by) if it else "damaged" for name, it in states.items()}
+    return _pick(words)
 
 
 def _pick(states: Mapping[str, str]) -> str:

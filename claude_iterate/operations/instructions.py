@@ -116,9 +116,7 @@ def _change(layout: Layout, mode: str | None, settings: Mapping[str, Any]) -> No
     for key, value in settings.items():
         settings_writer.set_value(layout.metadata, key, value)
     if mode is not None:
-        about = metadata.read(layout.metadata)
-        about.document["mode"] = mode
-        metadata.write(layout.metadata, about)
+        metadata.write(layout.metadata, replace(metadata.read(layout.metadata), written_mode=mode))
 
 
 def announce(project: Project, layout: Layout, warn: Callable[[str], None]) -> None:

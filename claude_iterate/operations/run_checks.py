@@ -28,7 +28,8 @@ from claude_iterate.operations.project_commands import suggest_commands
 from claude_iterate.operations.prompt_texts import read_instructions
 from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.operations.user import User
-from claude_iterate.views.listing_view import known_by, standing
+from claude_iterate.views.run_records import RunRecords
+from claude_iterate.views.workspace_state import WorkspaceState
 from claude_iterate.workspace import metadata, plan_file, task_file
 from claude_iterate.workspace.inheritance import Inheritance
 from claude_iterate.workspace.journal import reader
@@ -241,22 +242,14 @@ class Completed(msgspec.Struct, frozen=True):
 def find(layout: Layout) -> Completed | None:
     """How the task was completed; None when it was not, or when its instructions were changed since: that is a new
     task."""
-    about = metadata.read(layout.metadata)
-    known = about.status == "completed" or about.last_run.get("state") == "running"
-    if not known and not metadata.is_behind(about, str(layout.folder)):
+    found = WorkspaceState.load(metadata.read(layout.metadata), RunRecords(layout))
+    run = found.about.run
+    if found.status != "completed" or (run.completion is None and run.reason != "completed"):
         return None
-    found = standing(about, str(layout.folder))
-    run = found.about.last_run
-    kept = run.get("completion")  # of a run that did no work: the one before it completed the task
-    if found.status != "completed" or run.get("dryRun") is True:
-        return None
-    if isinstance(kept, dict):
-        run = kept
-    elif run.get("reason") != "completed":
-        return None
-    ended = _moment(run.get("finished"))
+    worked = run.completion or run  # of a run that did no work: the one before it completed the task
+    ended = _moment(worked.finished)
     ago = max(0.0, time.time() - ended) if ended is not None else None
-    return Completed(str(run.get("id") or ""), ago, known_by(found))
+    return Completed(worked.id, ago, found.known_by)
 
 
 def find_to_leave(project: Project, layout: Layout, request: RunRequest) -> Completed | None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
+from msgspec.structs import replace
+
 from claude_iterate.core.rules import next_steps
 from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.declared import Settings
@@ -52,7 +54,7 @@ class User(Protocol):
 
 def were_asked(layout: Layout) -> bool:
     """True when the user has answered before."""
-    return bool(metadata.read(layout.metadata).document.get(metadata.ASKED))
+    return metadata.read(layout.metadata).asked
 
 
 def ask_first_questions(project: Project, settings: Settings, user: User) -> dict[str, Any]:
@@ -72,9 +74,7 @@ def save_answers(layout: Layout, answers: dict[str, Any]) -> None:
     """Make them settings of the workspace. The lock must be held: a run writes the same file."""
     for key, value in answers.items():
         settings_writer.set_value(layout.metadata, key, value)
-    about = metadata.read(layout.metadata)
-    about.document[metadata.ASKED] = True
-    metadata.write(layout.metadata, about)
+    metadata.write(layout.metadata, replace(metadata.read(layout.metadata), asked=True))
 
 
 def ask_or_advise(project: Project, layout: Layout, user: User, asks: bool) -> None:

@@ -69,7 +69,7 @@ def _refuse_to_go_on_here(layout: Layout, request: RunRequest) -> None:
         return
     last = reader.last_run(layout, ("run",))
     made = last[1].worktree.made if last is not None and last[1].finished is None else None
-    reset = str(metadata.read(layout.metadata).document.get(metadata.RESET_AFTER, ""))
+    reset = metadata.read(layout.metadata).reset_after
     if last is None or made is None or not os.path.isdir(made.path) or reset >= last[0]:  # noqa: PTH112
         return
     program, line = shlex.join(request.command_line.program), request.command_line

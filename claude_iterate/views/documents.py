@@ -18,12 +18,12 @@ from claude_iterate.views.json_form import document
 from claude_iterate.views.listing_view import ListingView
 from claude_iterate.views.plan_view import PlanView
 from claude_iterate.views.report.night_report import NightReport
+from claude_iterate.views.run_records import RunRecords
 from claude_iterate.views.run_view import JournalView, RunsView, RunView
 from claude_iterate.views.settings_view import KeysView, SettingReadView, SettingsView
 from claude_iterate.views.story.iteration_rows import Row
 from claude_iterate.views.story.proofs import EvidenceView
 from claude_iterate.views.story.run_totals import history_of
-from claude_iterate.views.story.story import Story
 from claude_iterate.views.workspace_view import WorkspaceView
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_summary import summarise
@@ -104,8 +104,8 @@ def ended_run(layout: Layout, run: str, exit_code: int, state: RunState | None =
 
 
 def _document_of(kind: type[Run], layout: Layout, run: str, exit_code: int, state: RunState | None) -> Run:
-    found = run_view.recorded(layout, run)
-    story = found.story if found is not None else Story(run)
+    records = RunRecords(layout)
+    story = records.story(run)
     rows = history_of(story).iterations
     return summarise(
         kind,
@@ -114,7 +114,7 @@ def _document_of(kind: type[Run], layout: Layout, run: str, exit_code: int, stat
         running=False,
         workspace=layout.name,
         exit_code=exit_code,
-        totals=history_view.totals(layout, found) if found is not None else None,
+        totals=history_view.totals(records, story) if story.started is not None else None,
         warnings=run_view.warnings(story),
         last=rows[-1] if rows else None,
         usage_limit=any(wait.why == Why.USAGE_LIMIT for wait in story.waits) or story.state.reason == "usage_limit",

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from claude_iterate.core.outcomes.classes import COUNTED_FAILURES, ENDING_FAILURES
-from claude_iterate.views import run_view
+from claude_iterate.views.run_records import RunRecords
 from claude_iterate.views.story.run_totals import RunHistory, Total, chosen, history_of, settled, total
+from claude_iterate.views.story.story import Story
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.journal.follower import size_of
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.run_folder import run_lock
 
 _LOOKED_AT = 200
 """Runs that are looked at for a journal that is lost."""
@@ -36,18 +36,17 @@ def history(layout: Layout, runs: Iterable[RunHistory]) -> HistoryView:
     return HistoryView(layout.name, runs, total(runs))
 
 
-def run(layout: Layout, identity: str) -> RunHistory | None:
+def run(records: RunRecords, identity: str) -> RunHistory | None:
     """The history of one run; None when its journal has no beginning."""
-    found = run_view.recorded(layout, identity)
-    return history_of(found.story, _now(layout, found)) if found is not None else None
+    story = records.story(identity)
+    return history_of(story, _now(records, story)) if story.started is not None else None
 
 
-def _now(layout: Layout, found: run_view.Recorded) -> float:
+def _now(records: RunRecords, story: Story) -> float:
     """The time now for a run under way; 0 for one that does not run."""
-    if found.story.state.finished is not None:
-        return 0.0
-    holder = run_lock.holder(layout.lock)
-    return time.time() if holder is not None and holder.get("run") == found.view.id else 0.0
+    over = story.state.finished is not None
+    named = not over and records.holder is not None and records.holder.get("run") == story.run
+    return time.time() if named else 0.0
 
 
 def narrowed(runs: Iterable[RunHistory], last: int | None, only: str | None) -> list[RunHistory]:
@@ -62,26 +61,26 @@ def narrowed(runs: Iterable[RunHistory], last: int | None, only: str | None) -> 
     return [told for told in kept if told.iterations or (last is None and only is None)]
 
 
-def last(layout: Layout) -> list[RunHistory]:
+def last(records: RunRecords) -> list[RunHistory]:
     """The last run, after those that it goes on with because they were killed, and the dry runs since then."""
-    known = layout.run_ids()
-    wanted = next(reader.newest(layout, ("run",)), None)
-    later = known[known.index(wanted) + 1 :] if wanted is not None else known
-    tried = [told for identity in later if (told := run(layout, identity)) is not None and told.dry_run]
-    return [*settled(_chain(layout, known, wanted)), *tried]
+    found = records.newest(("run",))
+    wanted = found.run if found is not None else None
+    later = records.runs[records.runs.index(wanted) + 1 :] if wanted is not None else records.runs
+    tried = [told for identity in later if (told := run(records, identity)) is not None and told.dry_run]
+    return [*settled(_chain(records, records.runs, wanted)), *tried]
 
 
-def task(layout: Layout) -> list[RunHistory]:
+def task(records: RunRecords) -> list[RunHistory]:
     """The runs of the task, those of `verify` included, oldest first; a dry run only where there is nothing else. It
     begins after the last `reset`, and after a completion that was followed by work on other instructions."""
-    since = str(metadata.read(layout.metadata).document.get(metadata.RESET_AFTER, ""))
+    since = metadata.read(records.layout.metadata).reset_after
     found: list[RunHistory] = []
-    for identity in reader.newest(layout, ("run", "verify")):
-        told = run(layout, identity) if identity > since else None
+    for identity in reader.newest(records.layout, ("run", "verify")):
+        told = run(records, identity) if identity > since else None
         if told is None or _is_of_another(told, found):
             break
         found.insert(0, told)
-    return settled(found) or last(layout)[-1:]
+    return settled(found) or last(records)[-1:]
 
 
 def _is_of_another(told: RunHistory, later: Sequence[RunHistory]) -> bool:
@@ -91,18 +90,18 @@ def _is_of_another(told: RunHistory, later: Sequence[RunHistory]) -> bool:
     return told.reason == "completed" and told.purpose == "run" and bool(given and after) and given[-1] != after[0]
 
 
-def totals(layout: Layout, found: run_view.Recorded) -> Total:
+def totals(records: RunRecords, story: Story) -> Total:
     """The figures of a run, with those of the killed ones that it goes on with."""
-    told = history_of(found.story, _now(layout, found))
-    known = [identity for identity in layout.run_ids() if identity < told.id]
-    return total(settled([*_chain(layout, known, told.goes_on_with), told]))
+    told = history_of(story, _now(records, story))
+    known = [identity for identity in records.runs if identity < told.id]
+    return total(settled([*_chain(records, known, told.goes_on_with), told]))
 
 
-def _chain(layout: Layout, known: list[str], wanted: str | None) -> list[RunHistory]:
+def _chain(records: RunRecords, known: list[str], wanted: str | None) -> list[RunHistory]:
     """A run after those that it goes on with."""
     found: list[RunHistory] = []
     while wanted in known:
-        told = run(layout, wanted)
+        told = run(records, wanted)
         if told is None:
             break
         found.insert(0, told)
@@ -111,14 +110,13 @@ def _chain(layout: Layout, known: list[str], wanted: str | None) -> list[RunHist
     return found
 
 
-def without_journal(layout: Layout) -> tuple[str, ...]:
+def without_journal(records: RunRecords) -> tuple[str, ...]:
     """Runs whose journal is gone or empty; not one that is about to begin."""
-    holder = run_lock.holder(layout.lock)
-    runs = (run for run in layout.run_ids()[-_LOOKED_AT:] if holder is None or holder.get("run", run) != run)
-    return tuple(run for run in runs if size_of(layout.journal(run)) <= 0)
+    runs = (run for run in records.runs[-_LOOKED_AT:] if not records.is_under_way(run))
+    return tuple(run for run in runs if size_of(records.layout.journal(run)) <= 0)
 
 
 def every(layout: Layout) -> list[RunHistory]:
-    """All runs, oldest first."""
-    found = (run(layout, identity) for identity in layout.run_ids())
+    """All runs, oldest first. Of each only its rows stay in memory."""
+    found = (run(RunRecords(layout), identity) for identity in layout.run_ids())
     return settled([told for told in found if told is not None])

@@ -13,16 +13,12 @@ from claude_iterate.core.formats import one_line
 from claude_iterate.core.rules.next_steps import renamed
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold
-from claude_iterate.views.story.followed_journal import FollowedJournal
 from claude_iterate.views.story.run_totals import Total
-from claude_iterate.views.story.story import Now, Story, told
+from claude_iterate.views.story.story import Now, Story
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import run_lock
 from claude_iterate.workspace.run_summary import RunSummary, summarise
-
-_WHOLE = 256 * 1024
-"""Bytes at the end of a journal in which one sees what the run does now."""
 
 
 class RunView(RunSummary, frozen=True, kw_only=True, rename="camel"):
@@ -52,40 +48,15 @@ class JournalView(msgspec.Struct, frozen=True, rename="camel"):
     entries: tuple[dict[str, Any], ...]
 
 
-class Recorded(msgspec.Struct, frozen=True):
-    """A run and its story, for readers who want more than the summary."""
-
-    view: RunView
-    story: Story
-
-
-def recorded(layout: Layout, run: str) -> Recorded | None:
-    """A run that does not run now; None when its journal has no beginning. Of one without an end the last part is read
-    whole: only there stands what its last call did and when it was last heard of."""
-    story = told(run, reader.milestones(layout.journal(run)))
-    if story.started is not None and story.state.finished is None:
-        story = _followed(layout, run)
-    if story.started is None:
-        return None
-    view = replace(_summary(layout, run, story.state, running=False), warnings=warnings(story))
+def run_view(layout: Layout, story: Story, at: float | None = None) -> RunView:
+    """A run as it is. `at`: it holds the lock of its workspace, and this is the moment."""
+    running = at is not None and story.state.finished is None
+    view = replace(_summary(layout, story.run, story.state, running), warnings=warnings(story))
+    if running and at is not None:
+        return replace(view, now=story.now(at), duration=_lasted(story.state, at))
     if story.state.finished is None and story.last is not None:
-        view = replace(view, duration=_lasted(story.state, story.last.at))
-    return Recorded(view, story)
-
-
-def under_way(layout: Layout, run: str, at: float) -> Recorded | None:
-    """A run that holds the lock of its workspace, as it is at this moment.
-
-    The milestones of the journal and the whole of its last part are read, so that a long journal costs little.
-    """
-    story = _followed(layout, run)
-    if story.started is None:
-        return None
-    view = _summary(layout, run, story.state, running=story.state.finished is None)
-    view = replace(view, warnings=warnings(story))
-    if view.state == "running":
-        view = replace(view, now=story.now(at), duration=_lasted(story.state, at))
-    return Recorded(view, story)
+        return replace(view, duration=_lasted(story.state, story.last.at))
+    return view
 
 
 def warnings(story: Story) -> tuple[str, ...]:
@@ -95,12 +66,6 @@ def warnings(story: Story) -> tuple[str, ...]:
 
 def _lasted(state: RunState, at: float) -> float:
     return round(max(0.0, at - state.started_at) + state.elapsed_before, 3)
-
-
-def _followed(layout: Layout, run: str) -> Story:
-    followed = FollowedJournal(layout, run, _WHOLE)
-    followed.read()
-    return followed.story
 
 
 def _summary(layout: Layout, run: str, state: RunState, running: bool) -> RunView:

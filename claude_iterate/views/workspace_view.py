@@ -23,15 +23,17 @@ from claude_iterate.core.settings.modes import stop_settings
 from claude_iterate.core.tones import UNPROVEN
 from claude_iterate.project.worktrees import remains
 from claude_iterate.text.next_run import next_run
-from claude_iterate.views import evidence_view, history_view, run_view
-from claude_iterate.views.listing_view import Standing, known_by, standing
-from claude_iterate.views.run_view import Recorded, RunView
+from claude_iterate.views import history_view, run_view
+from claude_iterate.views.run_records import RunRecords
+from claude_iterate.views.run_view import RunView
 from claude_iterate.views.story.proofs import EvidenceView
+from claude_iterate.views.story.story import Story
+from claude_iterate.views.workspace_state import WorkspaceState
 from claude_iterate.workspace import metadata
-from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.metadata import Metadata
 from claude_iterate.workspace.project import Project
-from claude_iterate.workspace.run_folder import run_lock, runner, status_file
+from claude_iterate.workspace.run_folder import runner, status_file
 
 
 class CopyView(msgspec.Struct, frozen=True, rename="camel"):
@@ -129,31 +131,33 @@ class WorkspaceView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 def workspace_view(project: Project, layout: Layout, at: float) -> WorkspaceView:
     """The view at the moment `at`. A damaged metadata file is a WorkspaceProblem."""
-    found = standing(metadata.read(layout.metadata), str(layout.folder))
-    about = found.about
-    holder = run_lock.holder(layout.lock)
-    newest = _newest(layout, holder, at)
-    last = _as_it_stands(_last(layout, newest), about, newest.view if newest is not None else None)
-    resolved, is_reset = project.settings_for(layout), last is not None and _is_reset(about, last)
+    records = RunRecords(layout)
+    found = WorkspaceState.load(metadata.read(layout.metadata), records)
+    about, newest = found.about, records.newest()
+    now = run_view.run_view(layout, newest, at if records.is_under_way(newest.run) else None) if newest else None
+    last = _last(records, newest, now)
+    last = _as_it_stands(last, about, now) if last is not None else None
+    resolved, is_reset = project.settings_for(layout, about=about), last is not None and about.reset_after >= last.id
     return WorkspaceView(
         name=layout.name,
         path=str(layout.folder),
         mode=about.mode,
         status=found.status,
         state=found.state,
-        known_by=known_by(found),
-        running_now=holder,
-        copy_of=_copied(layout, about) if found.state == "copy" else None,
-        **_of_report(layout, found),
+        known_by=found.known_by,
+        running_now=records.holder,
+        copy_of=CopyView(about.run.id, runner.pid_of(layout, about.run.id)) if found.state == "copy" else None,
+        report=_report(layout, found),
+        report_of_task_before=found.report_is_old,
         last_run=last,
-        last_dry_run=newest.view if newest is not None and newest.view.dry_run else None,
-        running_run=newest.view if newest is not None and newest.view.now is not None else None,
-        proof=evidence_view.newest(layout, about, newest),
-        counters=_counters(about, newest),
+        last_dry_run=now if now is not None and now.dry_run else None,
+        running_run=now if now is not None and now.now is not None else None,
+        proof=records.evidence(about),
+        counters=_counters(about, now),
         breaker=() if last is None or is_reset else _breaker(last, resolved.settings),
         is_reset=is_reset,
-        created=_text(about.document.get("created")),
-        last_run_at=_text(about.document.get("lastRun")),
+        created=about.created,
+        last_run_at=about.last_run_at,
         next_run=next_run(about.mode, resolved.settings),
         settings=changed_settings(resolved),
         files={
@@ -161,26 +165,17 @@ def workspace_view(project: Project, layout: Layout, at: float) -> WorkspaceView
             for path in (layout.instructions, layout.todo, layout.status, layout.metadata, layout.working)
         },
         log=_log(layout, last),
-        without_journal=history_view.without_journal(layout),
+        without_journal=history_view.without_journal(records),
         merge=_merge(project, last),
     )
 
 
-def _counters(about: metadata.Metadata, newest: Recorded | None) -> CountersView:
-    total, setup, execution = (about.count(f"{key}Iterations") for key in ("total", "setup", "execution"))
-    return CountersView(total, setup, execution, *_money(about, newest))
-
-
-def _money(about: metadata.Metadata, newest: Recorded | None) -> tuple[float, bool]:
-    """What all runs cost: as the newest journal has it, or as the metadata knew it before a journal was lost."""
-    told = newest.view.total_cost_usd if newest is not None else 0.0
-    partly = newest is not None and newest.view.total_cost_is_lower_bound
-    return (about.total_cost_usd, True) if about.total_cost_usd > told + 1e-5 else (told, partly)
-
-
-def _is_reset(about: metadata.Metadata, last: RunView) -> bool:
-    """The command `reset` came after the run, so nothing of it is counted any more."""
-    return str(about.document.get(metadata.RESET_AFTER, "")) >= last.id
+def _counters(about: Metadata, newest: RunView | None) -> CountersView:
+    """All runs cost as much as the newest journal has it, or as the metadata knew it before a journal was lost."""
+    told = newest.total_cost_usd if newest is not None else 0.0
+    partly = newest is not None and newest.total_cost_is_lower_bound
+    money = (about.total_cost_usd, True) if about.total_cost_usd > told + 1e-5 else (told, partly)
+    return CountersView(about.total_iterations, about.setup_iterations, about.execution_iterations, *money)
 
 
 def _breaker(last: RunView, settings: Settings) -> tuple[CounterView, ...]:
@@ -197,10 +192,6 @@ def _merge(project: Project, last: RunView | None) -> str | None:
         return None
     left = remains(project.root, last.worktree.path, last.worktree.branch, project.environ)
     return (left if last.now is None else replace(left, changed=False)).merge or None
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
 
 
 def changed_settings(resolved: Resolved) -> tuple[SettingView, ...]:
@@ -220,43 +211,27 @@ def value_of(settings: Settings, key: str) -> Any:
     return value
 
 
-def _newest(layout: Layout, holder: dict[str, Any] | None, at: float) -> Recorded | None:
-    """The newest run of any purpose, live if it is the one that holds the lock."""
-    run = next(reader.newest(layout), None)
-    if run is None:
+def _last(records: RunRecords, newest: Story | None, now: RunView | None) -> RunView | None:
+    """The last run of `claude-iterate run`; `now` is the view of the newest of any purpose."""
+    if newest is None or now is None:
         return None
-    held = holder is not None and holder.get("run", run) == run
-    return run_view.under_way(layout, run, at) if held else run_view.recorded(layout, run)
+    layout, last, view = records.layout, newest, now
+    if now.purpose != "run" or now.dry_run:
+        found = records.newest(("run",))
+        if found is None:
+            return None
+        last, view = found, run_view.run_view(layout, found)
+    return replace(view, totals=history_view.totals(records, last))
 
 
-def _last(layout: Layout, newest: Recorded | None) -> RunView | None:
-    """The last run of `claude-iterate run`."""
-    if newest is None:
-        return None
-    found: Recorded | None = newest
-    if newest.view.purpose != "run" or newest.view.dry_run:
-        run = next(reader.newest(layout, ("run",)), None)
-        found = run_view.recorded(layout, run) if run is not None else None
-    return replace(found.view, totals=history_view.totals(layout, found)) if found is not None else None
-
-
-def _as_it_stands(last: RunView | None, about: metadata.Metadata, newest: RunView | None) -> RunView | None:
+def _as_it_stands(last: RunView, about: Metadata, newest: RunView | None) -> RunView:
     """What the last run advises is out of date after a `verify` that judged its work, and after a `reset`. A verify
     that found something missing has its own next step."""
-    if last is None:
-        return None
-    proof = about.document.get("verification")
-    verified_by = str(proof.get(metadata.VERIFIED_BY, "")) if isinstance(proof, dict) else ""
-    if verified_by <= last.id and str(about.document.get(metadata.RESET_AFTER, "")) < last.id:
+    if about.verified_by <= last.id and about.reset_after < last.id:
         return last
-    step = newest.next if newest is not None and newest.id == verified_by > last.id and not newest.proven else ""
+    verified = newest is not None and newest.id == about.verified_by > last.id
+    step = newest.next if newest is not None and verified and not newest.proven else ""
     return replace(last, about_claim="", advice="", next=step)
-
-
-def _copied(layout: Layout, about: metadata.Metadata) -> CopyView:
-    """The live run in the metadata that belongs to another workspace: this one was copied during the run."""
-    run = str(about.last_run.get("id", ""))
-    return CopyView(run, runner.pid_of(layout, run))
 
 
 def _log(layout: Layout, last: RunView | None) -> str | None:
@@ -275,19 +250,13 @@ def _origin(resolved: Resolved, key: str) -> str:
     return f"{origin.kind}: {origin.place}" if origin.kind in {"user", "project"} else origin.kind
 
 
-def _of_report(layout: Layout, found: Standing) -> dict[str, Any]:
-    """The report, and whether it is about the task before this one."""
-    old = found.state == "new_task" or found.about.last_run.get(metadata.REPORT_IS_OLD) is True
-    believed = found.status == "completed" and known_by(found) not in UNPROVEN and not old
-    return {"report": _report(layout, believed), "report_of_task_before": old}
-
-
-def _report(layout: Layout, believed: bool) -> ReportView:
+def _report(layout: Layout, found: WorkspaceState) -> ReportView:
     reading = status_file.look(layout.status).reading
     if reading is None or reading.status is None:
         return ReportView(problems=reading.problems if reading is not None else ())
     said = msgspec.convert(reading.status, ReportView, from_attributes=True)
     text = reports.describe(reading.status)
+    believed = found.status == "completed" and found.known_by not in UNPROVEN and not found.report_is_old
     if reading.status.complete and not believed:  # the word of Claude alone
         text = f"{reports.describe(replace(reading.status, complete=False))} - claimed to be complete"
     return replace(said, present=True, text=text, problems=reading.problems)

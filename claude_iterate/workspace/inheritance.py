@@ -74,13 +74,13 @@ def _inherited(layout: Layout, purpose: str, dry_run: bool, mode: str) -> Inheri
     newest_run, form = reader.newest_format(layout)
     metadata.refuse_newer(form, JOURNAL_FORMAT, f"The journal of run {newest_run}")
     found = reader.last_run(layout)
-    another = task_file.is_another(layout.instructions, about.document.get(metadata.COMPLETED_TASK))
+    another = task_file.is_another(layout.instructions, about.completed_task)
     if found is None:
-        return Inheritance(Carried(iterations=about.count("executionIterations")))
+        return Inheritance(Carried(iterations=about.execution_iterations))
     newest, state = found
     assert state.started is not None
     killed = newest if state.finished is None and runner.fate_of(layout, newest) == runner.DEAD else ""
-    reset_after = str(about.document.get(metadata.RESET_AFTER, ""))
+    reset_after = about.reset_after
     unfinished = _unfinished(layout, newest, state) if purpose in _GOES_ON and not dry_run else None
     # A reset names the run before it. Where that run is gone, numbers started again and cannot be compared.
     forgotten = reset_after in layout.run_ids() and unfinished is not None and unfinished.run <= reset_after

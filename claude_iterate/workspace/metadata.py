@@ -1,42 +1,26 @@
 """`.metadata.json`: what a workspace is, its own settings, and a summary of its last run.
 
-Unknown keys survive every rewrite. Files written by the TypeScript original are read as they are.
+What is not known here survives every change. Files written by the TypeScript original are read as they are.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.errors import NewerFormat, SettingsProblem, WorkspaceProblem
 from claude_iterate.workspace.files import atomic
+from claude_iterate.workspace.run_summary import PlanCounts, Progress, WorktreeSummary
 
 FORMAT = 3
 """Our format. The original wrote no format number."""
-
-RESET_AFTER = "resetAfter"
-"""Names the newest run at the time of a reset: later runs do not take over what it and those before it counted."""
-
-VERIFIED_BY = "lastVerificationRun"
-"""Names, in `verification`, the run that holds the evidence of the last verification."""
-
-COMPLETED_TASK = "completedTask"
-"""The identity of the instructions (`core.task_identity`) that were completed; with other ones the task is new."""
-
-REPORT_IS_OLD = "reportOfTaskBefore"
-"""In `run`: `verify` judged a new task, and what the last run reported is about the one before."""
-
-TOTAL_COST, TOTAL_IS_LOWER_BOUND = "totalCostUsd", "totalCostIsLowerBound"
-"""What all runs cost, as it was last known: it outlives a journal that is lost."""
-
-ASKED = "asked"
-"""True when the user was asked what proves the work and how much it may cost."""
-
 _ORIGINAL_SETTINGS: dict[str, tuple[Any, ...]] = {
     "maxIterations": (50, 20),
     "delay": (2,),
@@ -45,103 +29,165 @@ _ORIGINAL_SETTINGS: dict[str, tuple[Any, ...]] = {
     "notifyEvents": (["all"],),
 }
 """The settings of the original, with the default values of its versions."""
+_OPTIONAL = frozenset({"progress", "knownBy", "plan", "worktree", "completion", "reportOfTaskBefore"})
+"""Keys of the last run that are left out where they say nothing."""
+Count = Annotated[int, msgspec.Meta(ge=0)]
+Kind = TypeVar("Kind", bound=msgspec.Struct)
 
 
-class Metadata(msgspec.Struct):
-    """The document, with properties for the few keys that code reads."""
+class Completion(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """How an earlier run completed the task."""
 
-    document: dict[str, Any]
-    path: Path = Path(".metadata.json")
+    id: str = ""
+    finished: str | None = None
+    known_by: str | None = None
+    progress: Progress | None = None
+    plan: PlanCounts | None = None
+    task: str = ""
+
+
+class LastRun(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The last run of `claude-iterate run`, as its summary was when it was noted."""
+
+    id: str = ""
+    state: str = ""
+    """running or finished."""
+    started: str | None = None
+    finished: str | None = None
+    reason: str | None = None
+    cause: str | None = None
+    detail: str | None = None
+    next: str | None = None
+    known_by: str | None = None
+    iterations: int = 0
+    cost_usd: float | None = None
+    cost_is_lower_bound: bool = False
+    dry_run: bool = False
+    log: str = ""
+    progress: Progress | None = None
+    mode: str | None = None
+    plan: PlanCounts | None = None
+    worktree: WorktreeSummary | None = None
+    completion: Completion | None = None
+    """Of a run that did no work: how an earlier one completed the task."""
+    report_of_task_before: bool = False
+    """`verify` judged a new task, and what the last run reported is about the one before."""
+
+
+class Verification(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The last verification, under the original's names, and which run holds the evidence."""
+
+    verification_attempts: Count = 0
+    last_verification_status: str | None = None
+    last_verification_time: str | None = None
+    last_verification_run: str = ""
+    known_by: str | None = None
+
+
+class Metadata(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The document as values. A value of a wrong type counts as missing: people edit this file."""
+
+    name: str | None = None
+    written_mode: Any = msgspec.field(name="mode", default="loop")
+    created: str | None = None
+    status: str = "in_progress"
+    """How the last run ended, in the original's words: in_progress, completed or error."""
+    last_run_at: str | None = msgspec.field(name="lastRun", default=None)
+    total_iterations: Count = 0
+    setup_iterations: Count = 0
+    execution_iterations: Count = 0
+    last_run: LastRun | None = msgspec.field(name="run", default=None)
+    verification: Verification | None = None
+    reset_after: str = ""
+    """The newest run at the time of a reset: later runs do not take over what it and those before it counted."""
+    completed_task: str | None = None
+    """The identity of the instructions (`core.task_identity`) that were completed; with other ones the task is new."""
+    total_cost_usd: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    """What all runs cost, as it was last known: it outlives a journal that is lost."""
+    total_cost_is_lower_bound: bool = False
+    asked: bool = False
+    """The user was asked what proves the work and how much it may cost."""
+    config: Any = None
+    """Settings, in which our own commands write."""
+    document: dict[str, Any] = {}
+    """The file as it was read."""
+    path: str = ".metadata.json"
 
     @property
     def mode(self) -> str:
         """loop or iterative."""
-        mode = self.document.get("mode", "loop")
-        if not isinstance(mode, str) or mode not in MODES:
+        if not isinstance(self.written_mode, str) or self.written_mode not in MODES:
             raise WorkspaceProblem(
-                f"The workspace has the unknown mode {mode!r}.",
+                f"The workspace has the unknown mode {self.written_mode!r}.",
                 f"Set `mode` in .metadata.json to {' or '.join(MODES)}.",
             )
-        return mode
-
-    @property
-    def status(self) -> str:
-        """How the last run ended, in the original's words: in_progress, completed or error."""
-        return str(self.document.get("status", "in_progress"))
-
-    @property
-    def last_run(self) -> dict[str, Any]:
-        """The summary of the last run: id, started, reason and so on. Empty before the first run."""
-        value = self.document.get("run")
-        return value if isinstance(value, dict) else {}
+        return self.written_mode
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The workspace's own layer of settings, as a nested document.
-
-        The original always wrote its defaults here, so in its files a default value sets nothing; otherwise no
-        project or user setting could ever reach an old workspace.
-        """
-        found: dict[str, Any] = {}
-        ours = "format" in self.document
-        for key, defaults in _ORIGINAL_SETTINGS.items():
-            value = self.document.get(key)
-            if value is not None and (ours or value not in defaults):
-                found[key] = value
-        return found | self.own_settings
+        """The workspace's own layer of settings, as a nested document."""
+        return original_settings(self.document) | self.own_settings
 
     @property
     def own_settings(self) -> dict[str, Any]:
-        """The table `config`, in which our own commands write; a SettingsProblem when it is not a table."""
-        drop = f"claude-iterate init {self.path.parent.name} --force"
+        """The table `config`; a SettingsProblem when it is not a table."""
+        drop = f"claude-iterate init {Path(self.path).parent.name} --force"
         return config_table(self.document, self.path, f"Correct it in that file, or drop it: {drop}")
 
     @property
-    def total_cost_usd(self) -> float:
-        """What all runs cost, as it was last noted; 0 where it was not."""
-        value = self.document.get(TOTAL_COST)
-        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and value > 0 else 0.0
+    def run(self) -> LastRun:
+        """The last run; of a workspace that never ran nothing is known."""
+        return self.last_run or LastRun()
 
-    def note_total_cost(self, total: float, is_lower_bound: bool) -> bool:
-        """What all runs cost; it never becomes less. True when it became more."""
+    @property
+    def verified_by(self) -> str:
+        """The run that holds the evidence of the last verification."""
+        return self.verification.last_verification_run if self.verification is not None else ""
+
+    @property
+    def newer_verification(self) -> Verification | None:
+        """What the last `verify` came to, if that was after the last run."""
+        return self.verification if self.verified_by > self.run.id else None
+
+    @property
+    def is_running(self) -> bool:
+        """The last run has not noted its end: it may have been killed."""
+        return self.run.state == "running"
+
+    @property
+    def newest_known_run(self) -> str:
+        """The newest run that the summary has heard of."""
+        return max(self.run.id, self.reset_after, self.verified_by)
+
+    def with_total_cost(self, total: float, is_lower_bound: bool) -> Metadata:
+        """What all runs cost; it never becomes less."""
         if total <= self.total_cost_usd:
-            return False
-        self.document |= {TOTAL_COST: round(total, 6), TOTAL_IS_LOWER_BOUND: is_lower_bound}
-        return True
-
-    def count(self, key: str) -> int:
-        """A counter such as totalIterations; 0 when it is missing or not a count."""
-        value = self.document.get(key)
-        return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
+            return self
+        return replace(self, total_cost_usd=round(total, 6), total_cost_is_lower_bound=is_lower_bound)
 
 
-def is_behind(about: Metadata, folder: str) -> bool:
-    """True when the workspace in this folder has runs that the summary does not know: git, or a copy, put an older
-    summary there. Only the names of the runs are looked at."""
-    try:
-        newest = max((name for name in os.listdir(f"{folder}/runs") if name[:1].isdigit()), default="")  # noqa: PTH208
-    except OSError:
-        return False
-    return newest > newest_known(about)
-
-
-def newest_known(about: Metadata) -> str:
-    """The newest run that the summary has heard of."""
-    proof = about.document.get("verification")
-    named = (
-        about.last_run.get("id"),
-        about.document.get(RESET_AFTER),
-        proof.get(VERIFIED_BY) if isinstance(proof, dict) else "",
+def parse(document: dict[str, Any], path: Path = Path(".metadata.json")) -> Metadata:
+    """The values of a document."""
+    run, verification = document.get("run"), document.get("verification")
+    found = _values(Metadata, document | {"run": None, "verification": None})
+    return replace(
+        found,
+        last_run=_values(LastRun, run) if isinstance(run, dict) and run else None,
+        verification=_values(Verification, verification) if isinstance(verification, dict) else None,
+        document=document,
+        path=str(path),
     )
-    return max(value for value in (*named, "") if isinstance(value, str))
 
 
-def config_table(document: dict[str, Any], path: Path, hint: str) -> dict[str, Any]:
-    """The table `config` of a workspace or a template; a SettingsProblem when it is not a table."""
-    own = document.get("config")
-    if own is not None and not isinstance(own, dict):
-        raise SettingsProblem(f"{path}: `config` must be an object `{{...}}`, not {own!r:.60}.", hint)
-    return own or {}
+def _values(kind: type[Kind], document: dict[str, Any]) -> Kind:
+    try:
+        return msgspec.convert(document, kind)
+    except msgspec.ValidationError:
+        found: dict[str, Any] = {}
+        for field in msgspec.structs.fields(kind):
+            with contextlib.suppress(msgspec.ValidationError, KeyError):
+                found[field.name] = msgspec.convert(document[field.encode_name], field.type)
+        return kind(**found)
 
 
 def read(path: Path) -> Metadata:
@@ -163,7 +209,62 @@ def read(path: Path) -> Metadata:
             f"Make a new one; instructions, logs and runs are kept: claude-iterate init {path.parent.name} --force",
         )
     refuse_newer(document.get("format"), FORMAT, str(path))
-    return Metadata(document, path)
+    return parse(document, path)
+
+
+def write(path: Path, about: Metadata, derived: bool = False) -> None:
+    """Replace the file atomically: as it was read, with what changed. `derived` as in `atomic.replacing`."""
+    atomic.write_json(path, changed_document(about), derived)
+
+
+def changed_document(about: Metadata) -> dict[str, Any]:
+    """The document as it was read, with what changed since."""
+    before, now = _known(parse(about.document)), _known(about)
+    changed = [name for name in now if now[name] != before[name]]
+    document = {name: value for name, value in about.document.items() if name not in changed or now[name] is not None}
+    for name in changed:
+        if now[name] is not None:
+            there = document.get(name)
+            document[name] = there | now[name] if name == "verification" and isinstance(there, dict) else now[name]
+    return document
+
+
+def _known(about: Metadata) -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.to_builtins(replace(about, document={}, path=""))
+    run = found["run"]
+    if run is not None:
+        found["run"] = {name: value for name, value in run.items() if value or name not in _OPTIONAL}
+    return found
+
+
+def is_behind(about: Metadata, folder: str) -> bool:
+    """True when the workspace in this folder has runs that the summary does not know: git, or a copy, put an older
+    summary there. Only the names of the runs are looked at."""
+    try:
+        newest = max((name for name in os.listdir(f"{folder}/runs") if name[:1].isdigit()), default="")  # noqa: PTH208
+    except OSError:
+        return False
+    return newest > about.newest_known_run
+
+
+def original_settings(document: dict[str, Any]) -> dict[str, Any]:
+    """The settings that the original kept beside the rest. It always wrote its defaults, so in its files a default
+    value sets nothing; otherwise no project or user setting could ever reach an old workspace."""
+    ours = "format" in document
+    found = {key: document.get(key) for key in _ORIGINAL_SETTINGS}
+    return {
+        key: value
+        for key, value in found.items()
+        if value is not None and (ours or value not in _ORIGINAL_SETTINGS[key])
+    }
+
+
+def config_table(document: dict[str, Any], path: Path | str, hint: str) -> dict[str, Any]:
+    """The table `config` of a workspace or a template; a SettingsProblem when it is not a table."""
+    own = document.get("config")
+    if own is not None and not isinstance(own, dict):
+        raise SettingsProblem(f"{path}: `config` must be an object `{{...}}`, not {own!r:.60}.", hint)
+    return own or {}
 
 
 def refuse_newer(found: object, known: int, what: str) -> None:
@@ -173,8 +274,3 @@ def refuse_newer(found: object, known: int, what: str) -> None:
             f"{what} was written by a newer claude-iterate: it has format {found}, and this one knows {known}.",
             "Use that version, or update this one. Nothing was changed.",
         )
-
-
-def write(path: Path, metadata: Metadata, derived: bool = False) -> None:
-    """Replace the file atomically; `derived` as in `atomic.replacing`."""
-    atomic.write_json(path, metadata.document, derived)

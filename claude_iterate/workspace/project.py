@@ -16,6 +16,7 @@ from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace import creation, metadata
 from claude_iterate.workspace.files import folders
 from claude_iterate.workspace.layout import Layout, is_project, named_folders
+from claude_iterate.workspace.metadata import Metadata
 from claude_iterate.workspace.run_folder import run_lock
 from claude_iterate.workspace.settings_files import settings_reader
 
@@ -120,9 +121,9 @@ class Project(msgspec.Struct, frozen=True, dict=True):
                 f" To use this folder all the same: claude-iterate init {name} --force",
             )
 
-    def settings_for(self, layout: Layout, flags: Layer | None = None) -> Resolved:
-        """Effective settings of one workspace, flags on top."""
-        layers = settings_reader.layers(self.root, self.environ, metadata.read(layout.metadata))
+    def settings_for(self, layout: Layout, flags: Layer | None = None, about: Metadata | None = None) -> Resolved:
+        """Effective settings of one workspace, flags on top; `about` is its metadata, if that was read."""
+        layers = settings_reader.layers(self.root, self.environ, about or metadata.read(layout.metadata))
         return resolve([*layers, *(layer for layer in (self.flags, flags) if layer is not None)])
 
     def _within(self, text: str) -> Path:

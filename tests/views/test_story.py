@@ -13,10 +13,11 @@ from claude_iterate.core.events import Entry, Event
 from claude_iterate.core.events.vocabulary import Kind, Reboot, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.views import history_view, run_view
+from claude_iterate.views.run_records import RunRecords
 from claude_iterate.views.story.followed_journal import FollowedJournal
 from claude_iterate.views.story.iteration_rows import FileCounts, TestsView
 from claude_iterate.views.story.run_totals import history_of, settled
-from claude_iterate.views.story.story import RECENT, Story, told
+from claude_iterate.views.story.story import RECENT, Story, read_story, told
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_summary import Progress, RunSummary, summarise
 
@@ -198,15 +199,13 @@ def test_a_call_without_an_end_is_told_as_far_as_it_came(tmp_path: Path) -> None
     calls = [events.ToolCalled(str(number), "Bash", {"command": "make"}) for number in range(4)]
     found = entries(STARTED, events.IterationStarted(1), *calls)
     place.journal(RUN).write_bytes(lines(found))
-    killed = history_view.run(place, RUN)
+    killed = history_view.run(RunRecords(place), RUN)
     assert killed is not None
     (row,) = killed.iterations
     assert (row.outcome, row.tools, row.duration) == ("unfinished", 4, 4.0)
     (row,) = history_of(told(RUN, found), found[1].at + 60.0).iterations
     assert row.duration == 60.0
-    summary = run_view.recorded(place, RUN)
-    assert summary is not None
-    assert summary.view.duration == 5.0
+    assert run_view.run_view(place, read_story(place, RUN)).duration == 5.0
 
 
 def test_the_plan_counts_where_there_is_one() -> None:

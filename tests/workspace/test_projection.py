@@ -185,30 +185,6 @@ def test_a_dry_run_is_not_summed_up(project: Project) -> None:
     assert layout.metadata.read_bytes() == before
 
 
-@pytest.mark.parametrize("real", [True, False])
-def test_what_earlier_versions_noted_of_a_dry_run_is_taken_back(project: Project, real: bool) -> None:
-    """They wrote it as the last run, with its status, counters and proof. The last real run is told again; where there
-    is none, what was before the dry run."""
-    layout = project.create("w")
-    if real:
-        write_journal(layout, played("agent_failed"))
-    carried = Carried(2 if real else 7, 1.0, 1)
-    dry = "30000000-000000-bbbbbb"
-    write_journal(layout, played("completed", 4, dry_run=True, carried=carried), dry)
-    noted = {"status": "completed", "executionIterations": 11, "totalIterations": 12, "setupIterations": 1}
-    noted |= {"run": {"id": dry, "state": "finished", "reason": "completed", "dryRun": True}}
-    noted |= {"verification": {"lastVerificationStatus": "pass", "lastVerificationRun": dry}}
-    layout.metadata.write_text(json.dumps(json.loads(layout.metadata.read_text()) | noted))
-    row = listing(project.root, project.workspaces_folder, ["w"]).workspaces[0]
-    assert (row.status, row.iterations) == (("error", 2) if real else ("in_progress", 7))
-    metadata_updates.catch_up(layout)
-    document = json.loads(layout.metadata.read_text())
-    assert (document["status"], document["executionIterations"]) == (row.status, row.iterations)
-    assert document["totalIterations"] == document["executionIterations"] + 1
-    assert document.get("run", {}).get("id") == (RUN if real else None)
-    assert "verification" not in document
-
-
 def test_reset_forgets_iterations_not_money(project: Project) -> None:
     """After a reset the next run counts from 0, though the journal is still there; spent is spent."""
     layout = project.create("w")

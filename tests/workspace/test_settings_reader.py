@@ -8,7 +8,7 @@ import pytest
 
 from claude_iterate.core.settings.layers import resolve
 from claude_iterate.errors import SettingsProblem
-from claude_iterate.workspace.metadata import Metadata
+from claude_iterate.workspace.metadata import parse
 from claude_iterate.workspace.settings_files import settings_reader
 
 
@@ -42,7 +42,7 @@ def test_layers_stand_in_the_order_of_their_strength(tmp_path: Path, user: Path)
     (tmp_path / ".claude-iterate.json").write_text(
         '{"defaultDelay": 2, "defaultMaxIterations": 2, "defaultStagnationThreshold": 2}'
     )
-    about = Metadata({"format": 3, "config": {"delay": 3, "max_iterations": 3}})
+    about = parse({"format": 3, "config": {"delay": 3, "max_iterations": 3}})
     found = settings_reader.layers(tmp_path, environ(tmp_path, CLAUDE_ITERATE_DELAY="4"), about)
     settings = resolve(found).settings
     assert (settings.output, settings.stagnation_threshold, settings.max_iterations, settings.delay) == (

@@ -14,6 +14,7 @@ from claude_iterate.core.formats import cost, counted
 from claude_iterate.errors import UsageProblem
 from claude_iterate.views import history_view
 from claude_iterate.views.history_view import HistoryView
+from claude_iterate.views.run_records import RunRecords
 from claude_iterate.views.story.run_totals import RunHistory
 from claude_iterate.views.story.total_lines import lost_journals, total_lines
 from claude_iterate.workspace.layout import Layout
@@ -59,9 +60,10 @@ def command(
     if run is not None and every:
         raise UsageProblem("Choose one of --run and --all.", "They exclude each other.")
     layout = invocation.project.layout(name)
-    runs = history_view.every(layout) if every else _chosen(layout, run) if run else history_view.last(layout)
+    records = RunRecords(layout)
+    runs = history_view.every(layout) if every else _chosen(layout, run) if run else history_view.last(records)
     view = history_view.history(layout, history_view.narrowed(runs, last, only))
-    lost = () if as_json else history_view.without_journal(layout)
+    lost = () if as_json else history_view.without_journal(records)
     if as_json:
         output.view(view)
     elif any(told.iterations for told in view.runs) or view.total.other_cost_usd:
@@ -76,7 +78,7 @@ def command(
 
 def _chosen(layout: Layout, wanted: str) -> list[RunHistory]:
     found = [identity for identity in layout.run_ids() if wanted in {identity, short_id(identity)}]
-    runs = [told for told in (history_view.run(layout, identity) for identity in found) if told is not None]
+    runs = [told for told in (history_view.run(RunRecords(layout), identity) for identity in found) if told is not None]
     if not runs:
         raise UsageProblem(f"{layout.name} has no run {wanted!r}.", f"See: claude-iterate logs {layout.name} --list")
     return runs

@@ -79,12 +79,12 @@ def _examine(project: Project, layout: Layout) -> Iterator[Finding]:
         yield Finding(check, "problem", f"{layout.folder} cannot be written", "Check its permissions.")
     if run_lock.holder(layout.lock) is None:
         yield from _last_run(layout, check, about)
-        yield from _left_behind(layout, check, suspects(layout, about.last_run))
+        yield from _left_behind(layout, check, suspects(layout, about))
 
 
 def _last_run(layout: Layout, check: str, about: Metadata) -> Iterator[Finding]:
     """The lock is free. A run that still seems to be on was killed, or this is a copy of a workspace where it is on."""
-    for run in sorted(_named(layout, about.last_run)):
+    for run in sorted(_named(layout, about)):
         started = reader.beginning(layout.journal(run))
         if _is_over(layout, run) or (started is not None and started.dry_run):
             continue
@@ -122,10 +122,11 @@ def _left_behind(layout: Layout, check: str, runs: list[str]) -> Iterator[Findin
         yield Finding(check, "warning", f"{path.name} was left by a killed command", FIX)
 
 
-def suspects(layout: Layout, last_run: dict[str, object]) -> list[str]:
+def suspects(layout: Layout, about: Metadata | None) -> list[str]:
     """Runs that may have left processes. A run that ended normally ended its own; to look through all processes for
     each of those would take long."""
-    return sorted(_named(layout, last_run) or set(layout.run_ids()[-1:] if not last_run else []))
+    known = about is not None and about.last_run is not None
+    return sorted(_named(layout, about) or set(layout.run_ids()[-1:] if not known else []))
 
 
 def _is_over(layout: Layout, run: str) -> bool:
@@ -137,13 +138,11 @@ def _is_over(layout: Layout, run: str) -> bool:
 def behind(layout: Layout) -> bool:
     """The journal has an end that the summary in .metadata.json does not have."""
     try:
-        about = metadata.read(layout.metadata)
+        before = metadata.read(layout.metadata)
     except ExpectedError:
         return False
-    if metadata_updates.with_newer_runs(layout, about) and about.last_run.get("state") != "running":
-        return True
-    state = metadata_updates.as_journal_has_it(layout, about)
-    return state is not None and state.finished is not None
+    after = metadata_updates.as_journals_have_it(layout, before)
+    return after != before and not after.is_running
 
 
 def can_be_repaired(layout: Layout) -> bool:
@@ -170,9 +169,9 @@ def stale_outside(project: Project) -> list[Path]:
     ]
 
 
-def _named(layout: Layout, last_run: dict[str, object]) -> set[str]:
+def _named(layout: Layout, about: Metadata | None) -> set[str]:
     """Runs that seem to be on: a run that ends normally says so, in its summary and in the lock file."""
-    said = {str(last_run.get("id", ""))} if last_run.get("state") == "running" else set()
+    said = {about.run.id} if about is not None and about.is_running else set()
     in_lock = runner.holder_named_in(layout.lock).get("run")
     return (said | ({in_lock} if in_lock in layout.run_ids() else set())) - {""}
 
@@ -217,16 +216,16 @@ def _fix_workspace(layout: Layout) -> list[Finding]:
     check = f"workspace {layout.name}"
     if run_lock.holder(layout.lock) is not None:
         return []
-    last_run: dict[str, object] = {}
+    about: Metadata | None = None
     broken = False
     try:
-        last_run = metadata.read(layout.metadata).last_run
+        about = metadata.read(layout.metadata)
     except NewerFormat:
         return []  # the checks report it
     except ExpectedError:
         broken = can_be_repaired(layout)
     # Before the lock is taken: until then its file names the run that was killed.
-    names = [run for run in suspects(layout, last_run) if _left(layout, run)]
+    names = [run for run in suspects(layout, about) if _left(layout, run)]
     if not (names or broken or _incomplete(layout) or behind(layout)):
         return []
     try:

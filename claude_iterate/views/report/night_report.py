@@ -15,17 +15,17 @@ from claude_iterate.core.events.run_events import JOURNAL_FORMAT
 from claude_iterate.core.formats import moment
 from claude_iterate.core.task_identity import digest, opened
 from claude_iterate.core.tones import Tone, state_words, tone
-from claude_iterate.views import history_view, run_view
+from claude_iterate.views import history_view
 from claude_iterate.views.report.diffstats import Diffstat, diffstats
-from claude_iterate.views.run_view import Recorded, RunView
+from claude_iterate.views.run_records import RunRecords
+from claude_iterate.views.run_view import RunView, run_view
 from claude_iterate.views.story.iteration_rows import Row
 from claude_iterate.views.story.proofs import EvidenceView
 from claude_iterate.views.story.run_totals import RunHistory, Total, total
-from claude_iterate.views.story.story import PastWait
+from claude_iterate.views.story.story import PastWait, Story
 from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.run_folder import run_lock
 
 
 class WaitView(msgspec.Struct, frozen=True, rename="camel"):
@@ -102,7 +102,8 @@ def missing_report(layout: Layout, run: str | None) -> tuple[str, str]:
 class _Told(msgspec.Struct, frozen=True):
     """A run with its rows."""
 
-    recorded: Recorded
+    story: Story
+    view: RunView
     history: RunHistory
 
 
@@ -111,10 +112,10 @@ def night_report(layout: Layout, run: str | None, at: float) -> NightReport | No
     told = _told(layout, run, at)
     if not told:
         return None
-    last = told[-1].recorded
+    last = told[-1]
     parts = tuple(_part(part) for part in told)
     history = history_view.history(layout, [part.history for part in told])
-    stories = [part.recorded.story for part in told]
+    stories = [part.story for part in told]
     started = last.story.started
     rows = tuple(row for part in history.runs for row in part.iterations)
     text, missing = _instructions(layout.instructions, next((row.instructions_hash for row in reversed(rows)), ""))
@@ -125,7 +126,7 @@ def night_report(layout: Layout, run: str | None, at: float) -> NightReport | No
         mode=started.mode if started is not None else "",
         run=last.view,
         runs=tuple(part.history.id for part in told),
-        sentence=_sentence(last),
+        sentence=_sentence(last.view),
         good=last.view.state == "running" or (last.view.reason is not None and ENDINGS[last.view.reason].good),
         tone=parts[-1].tone,
         instructions=text,
@@ -148,18 +149,19 @@ def night_report(layout: Layout, run: str | None, at: float) -> NightReport | No
 
 def _told(layout: Layout, run: str | None, at: float) -> list[_Told]:
     """This run, or all of the task, oldest first."""
-    chosen = history_view.run(layout, run) if run is not None else None
-    rows = [chosen] if chosen is not None else [] if run is not None else history_view.task(layout)
+    records = RunRecords(layout)
+    chosen = history_view.run(records, run) if run is not None else None
+    rows = [chosen] if chosen is not None else [] if run is not None else history_view.task(records)
     found = []
     for history in rows:
-        recorded = _recorded(layout, history.id, at)
-        if recorded is not None:
-            found.append(_Told(recorded, history))
+        story = records.story(history.id)
+        live = records.holder is not None and records.holder.get("run") == history.id
+        found.append(_Told(story, run_view(layout, story, at if live else None), history))
     return found
 
 
 def _part(told: _Told) -> RunOfTask:
-    view, history = told.recorded.view, told.history
+    view, history = told.view, told.history
     alone = total([history])
     return RunOfTask(
         view.id,
@@ -176,12 +178,6 @@ def _part(told: _Told) -> RunOfTask:
     )
 
 
-def _recorded(layout: Layout, run: str, at: float) -> Recorded | None:
-    holder = run_lock.holder(layout.lock)
-    live = holder is not None and holder.get("run") == run
-    return run_view.under_way(layout, run, at) if live else run_view.recorded(layout, run)
-
-
 def _newer(layout: Layout, run: str) -> str:
     """What has to be known of a journal that a newer version wrote; empty for any other."""
     try:
@@ -193,8 +189,7 @@ def _newer(layout: Layout, run: str) -> str:
     return f"{wrote} {left_out}" if found > JOURNAL_FORMAT else ""
 
 
-def _sentence(found: Recorded) -> str:
-    view = found.view
+def _sentence(view: RunView) -> str:
     if view.state == "running":
         number = f", iteration {view.iteration}" if view.iteration else ""
         return f"The run goes on: {view.condition}{number}."

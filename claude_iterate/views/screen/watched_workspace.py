@@ -106,7 +106,8 @@ class WatchedWorkspace:
         layout = self.layout
         stamp = tuple(map(_stamp, (layout.metadata, layout.instructions, layout.runs)))
         if self._stands[0] != stamp:
-            self._stands = stamp, state_of(str(layout.folder))
+            found = state_of(layout)
+            self._stands = stamp, (found.state, found.known_by) if found is not None else ("damaged", None)
         return self._stands[1]
 
     def _newest_run(self) -> str:

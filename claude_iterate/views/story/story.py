@@ -40,11 +40,14 @@ from claude_iterate.text.short_lines import is_worth_a_line, short_line
 from claude_iterate.text.tool_calls import headline
 from claude_iterate.views.story.iteration_rows import IterationRows
 from claude_iterate.views.story.proofs import Evidence
+from claude_iterate.workspace.journal.reader import story_entries
+from claude_iterate.workspace.layout import Layout
 
 RECENT = 200
 """How many of the last things that happened are kept."""
 _WAITS = 200
 _WARNINGS = 20
+_WHOLE = 256 * 1024
 _HEARD = frozenset({events.AgentStarted, *get_args(events.StreamEvent)})
 """Events that Claude causes."""
 
@@ -186,6 +189,12 @@ class Story:
         took = round(elapsed - since, 3) if tool is not None else None
         name = headline(tool) if tool is not None else None
         return Now(self.state.iteration, name, took, round(max(0.0, at - heard), 3))
+
+
+def read_story(layout: Layout, run: str) -> Story:
+    """The story of a run as its journal has it now. Of one without an end the last part is read whole: only there
+    stands what its last call did and when it was last heard of."""
+    return told(run, story_entries(layout.journal(run), _WHOLE))
 
 
 def told(run: str, entries: Iterable[events.Entry]) -> Story:

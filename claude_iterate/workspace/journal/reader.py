@@ -8,8 +8,9 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 import msgspec
 import ndjson
@@ -21,6 +22,9 @@ from claude_iterate.workspace.layout import Layout
 
 _TAIL = 4 * 1024 * 1024
 """Bytes in which the last entry is found, even a very long one."""
+FINISHED = b'"event":{"event":"RunFinished"'
+"""What the last lines of the journal of a run have that is over."""
+_END = 64 * 1024
 Line = TypeVar("Line", str, bytes)
 _HEAD = 120
 """Characters of a line in which its event begins."""
@@ -66,6 +70,29 @@ def milestone_lines(lines: Iterable[Line]) -> Iterator[Line]:
         yield usage
 
 
+def story_entries(path: Path, whole: int) -> Iterator[Entry]:
+    """The entries that a story is told from: the milestones, and of a run without an end all of the last `whole` bytes,
+    where what its last call did stands. Where there is no journal, there are none."""
+    if not path.is_file():
+        return
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - _END))
+        whole_from = size if FINISHED in file.read() else max(0, size - whole)
+        file.seek(0)
+        lines = chain(milestone_lines(_lines_until(file, whole_from)), file)
+        for row in _parsed(line.decode("utf-8", "replace") for line in lines):
+            if (entry := as_entry(row)) is not None:
+                yield entry
+
+
+def _lines_until(file: IO[bytes], end: int) -> Iterator[bytes]:
+    position = 0
+    while position < end and (line := file.readline()):
+        position += len(line)
+        yield line
+
+
 def read(path: Path, choose: Callable[[Iterable[str]], Iterable[str]] = lambda lines: lines) -> Iterator[Entry]:
     """The entries of a journal. A line that cannot be read is skipped: a crash may leave one at the end."""
     return (entry for row in documents(path, choose) if (entry := as_entry(row)) is not None)
@@ -83,15 +110,18 @@ def documents(path: Path, choose: Callable[[Iterable[str]], Iterable[str]] = lam
     """The lines of a journal as plain values, as far as they can be read."""
     # newline="\n": texts may contain characters such as U+2028, which must not split a line.
     with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
-        rows = ndjson.reader(iter(choose(file)))
-        while True:
-            try:
-                row = next(rows)
-            except StopIteration:
-                return
-            except (ValueError, RecursionError):
-                continue
-            yield row
+        yield from _parsed(choose(file))
+
+
+def _parsed(lines: Iterable[str]) -> Iterator[Any]:
+    rows = ndjson.reader(iter(lines))
+    while True:
+        try:
+            yield next(rows)
+        except StopIteration:
+            return
+        except (ValueError, RecursionError):
+            continue
 
 
 def last_run(layout: Layout, purposes: Collection[str] = ()) -> tuple[str, RunState] | None:
@@ -141,6 +171,14 @@ class _Place(msgspec.Struct):
 def beginning(path: Path) -> RunStarted | None:
     """The first event of the run; None when it cannot be read."""
     return next((entry.event for entry in milestones(path) if isinstance(entry.event, RunStarted)), None)
+
+
+def has_finished(path: Path) -> bool:
+    """The journal has an end. Only its last lines are looked at."""
+    with contextlib.suppress(OSError), path.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - _END))
+        return FINISHED in file.read()
+    return False
 
 
 def age(path: Path) -> float:

@@ -164,6 +164,6 @@ class RunFolder:
 
 def _created(layout: Layout) -> str:
     try:
-        return str(metadata.read(layout.metadata).document.get("created") or "")
+        return metadata.read(layout.metadata).created or ""
     except WorkspaceProblem:
         return ""

@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from claude_iterate.core import formats
+from claude_iterate.core.events import RunStarted
 from claude_iterate.system import processes
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 
 LIVES, DEAD, UNKNOWN = "lives", "dead", "unknown"
 _LONGEST_BEGINNING = 1024 * 1024
-_END = 64 * 1024
-_FINISHED = b'"event":{"event":"RunFinished"'
 
 
 def fate(pid: Any, host: Any, birth: Any) -> str:
@@ -47,7 +46,7 @@ def living_runner(folder: Path) -> dict[str, Any] | None:
         if not entry or not isinstance(about, dict) or about.get("event") != "RunStarted":
             continue
         names = {key: about.get(key) for key in ("pid", "host", "birth")}
-        if not _is_of(folder, about.get("log")) or fate(**names) != LIVES or _has_finished(layout.journal(run)):
+        if not _is_of(folder, about.get("log")) or fate(**names) != LIVES or reader.has_finished(layout.journal(run)):
             return None
         at = entry.get("at")
         return names | {"started": formats.moment(at if isinstance(at, int | float) else 0), "run": run}
@@ -65,29 +64,22 @@ def _is_of(folder: Path, log: Any) -> bool:
     return isinstance(log, str) and os.path.realpath(os.path.dirname(log)) == os.path.realpath(folder)  # noqa: PTH120
 
 
-def _has_finished(path: Path) -> bool:
-    with contextlib.suppress(OSError), path.open("rb") as file:
-        file.seek(max(0, file.seek(0, os.SEEK_END) - _END))
-        return _FINISHED in file.read()
-    return False
-
-
 def _namespace(identity: str) -> str:
     return identity.partition("/")[0]
 
 
-def fate_of(layout: Layout, run: str) -> str:
-    """LIVES, DEAD or UNKNOWN."""
-    started = reader.beginning(layout.journal(run))
+def fate_of(layout: Layout, run: str, started: RunStarted | None = None) -> str:
+    """LIVES, DEAD or UNKNOWN. `started`: how its journal begins, if that is known."""
+    started = started or reader.beginning(layout.journal(run))
     if started is not None:
         return fate(started.pid, started.host, started.birth)
     named = holder_named_in(layout.lock)  # names a runner that was killed before its first entry
     return fate(named.get("pid"), named.get("host"), named.get("birth")) if named.get("run") == run else UNKNOWN
 
 
-def is_copy(layout: Layout, run: str) -> bool:
+def is_copy(layout: Layout, run: str, started: RunStarted | None = None) -> bool:
     """The run, which has no end here, is alive and of another workspace: this one was copied meanwhile."""
-    return living_runner(layout.folder) is None and fate_of(layout, run) == LIVES
+    return fate_of(layout, run, started) == LIVES and living_runner(layout.folder) is None
 
 
 def pid_of(layout: Layout, run: str) -> int:

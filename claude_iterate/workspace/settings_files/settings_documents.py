@@ -48,11 +48,11 @@ def drop(path: Path, setting: Setting) -> None:
 def _rewrite(path: Path, setting: Setting, change: Callable[[Document, str], None]) -> None:
     if path.name == ".metadata.json":
         about = metadata.read(path)
-        about.document["config"] = about.own_settings
+        document = about.document | {"config": about.own_settings}
         # The original kept these settings beside `config`; the new value must be the only one.
-        _drop(about.document, setting.key)
-        change(about.document["config"], "snake")
-        metadata.write(path, about)
+        _drop(document, setting.key)
+        change(document["config"], "snake")
+        atomic.write_json(path, document)
     elif path.suffix == ".json":
         document = settings_reader.read_document(path)
         change(document, "camel")

@@ -38,8 +38,7 @@ def file_layer(kind: str, path: Path | None) -> Layer | None:
 
 def workspace_layer(metadata: Metadata) -> Layer:
     """The workspace's own settings."""
-    name = metadata.document.get("name")
-    place = f".metadata.json of {name}" if name else ".metadata.json"
+    place = f".metadata.json of {metadata.name}" if metadata.name else ".metadata.json"
     return layer_from_document("workspace", place, metadata.settings)
 
 

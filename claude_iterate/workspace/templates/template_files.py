@@ -19,7 +19,7 @@ from claude_iterate.core.settings.modes import MODES
 from claude_iterate.errors import TemplateProblem
 from claude_iterate.workspace.files.folders import explained
 from claude_iterate.workspace.layout import Layout, named_folders
-from claude_iterate.workspace.metadata import Metadata, config_table
+from claude_iterate.workspace.metadata import config_table, original_settings
 from claude_iterate.workspace.project import Project
 
 ABOUT = ".template.json"
@@ -65,7 +65,7 @@ class Template(msgspec.Struct, frozen=True):
         if "config" not in self.document:
             # The original kept two settings beside the rest, and wrote its defaults there, which set nothing.
             two = {"maxIterations", "delay"}
-            own = Metadata({key: value for key, value in self.document.items() if key in two}).settings
+            own = original_settings({key: value for key, value in self.document.items() if key in two})
         return layer_from_document("template", str(path), own)
 
     def instructions(self) -> bytes:
