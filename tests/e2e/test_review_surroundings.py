@@ -83,7 +83,7 @@ def test_a_project_that_is_too_large_to_look_at_is_told(loop: Loop) -> None:
     loop.make()
     for number in range(5):
         (loop.root / f"{number}.txt").touch()
-    loop.patch("progress.file_scan", _MOST_FILES=3)
+    loop.patch("project.scan", MOST_FILES=3)
     reviewing(loop, "VERIFIED")
     done = loop.call("verify", "my-task")
     assert (done.code, "Whether Claude changes the project meanwhile cannot be known" in done.err) == (0, True)

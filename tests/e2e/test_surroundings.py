@@ -26,7 +26,7 @@ def test_runs_in_the_same_second_lose_nothing(loop: Loop) -> None:
         loop.run("-q", "-m", "1")
     carried = loop.events("RunStarted")[-1]["carried"]
     assert carried.pop("breaker")["unmoved"] == 2
-    assert carried == {"iterations": 2, "cost_usd": pytest.approx(0.02), "runs": 2}
+    assert carried == {"iterations": 2, "cost_usd": pytest.approx(0.02), "runs": 2, "report": {"complete": False}}
     shown = json.loads(loop.call("show", "my-task", "--json").out)
     assert shown["counters"]["execution"] == 3
     assert shown["counters"]["costUsd"] == pytest.approx(0.03)
