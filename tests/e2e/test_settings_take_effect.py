@@ -12,7 +12,7 @@ import pytest
 
 from claude_iterate.agent.processes.termination import AFTER_INTERRUPT
 from claude_iterate.core.settings.catalogue import catalogue
-from scripts.setting_runs import marked_settings
+from scripts.setting_effects import marked_settings
 from tests.e2e.conftest import Loop, until
 from tests.recording_receiver import Receiver
 
@@ -38,7 +38,7 @@ def settle(loop: Loop, **values: Any) -> None:
 
 def test_every_setting_has_a_test_that_is_marked_for_it() -> None:
     """A setting can lose its effect without any test noticing unless one is marked for it. That the marked tests do
-    notice is what `scripts/mutate --settings` shows."""
+    notice is what `scripts/settings` shows."""
     assert sorted(marked_settings(ROOT / "tests")) == sorted(catalogue())
 
 
