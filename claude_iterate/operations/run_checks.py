@@ -24,7 +24,7 @@ from claude_iterate.core.tones import CHANGED, UNPROVEN
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.operations import permissions
 from claude_iterate.operations.permissions import Permissions
-from claude_iterate.operations.project_commands import suggest_commands
+from claude_iterate.operations.project_commands import detect
 from claude_iterate.operations.prompt_texts import read_instructions
 from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.operations.user import User
@@ -76,7 +76,7 @@ def missing_permissions(
     if request.dry_run or request.skip_permissions or not user.can_answer:
         return None
     run_lock.refuse_if_held(layout.lock, layout.name)
-    return user.choose_permissions(suggest_commands(project.root), _sandbox(project, settings))
+    return user.choose_permissions(detect(project.root).commands.suggested, _sandbox(project, settings))
 
 
 def _sandbox(project: Project, settings: Settings) -> str:

@@ -21,7 +21,7 @@ from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import MODES, Mode
 from claude_iterate.engine.plan import Plan, Texts
 from claude_iterate.operations import permissions
-from claude_iterate.operations.project_commands import test_command
+from claude_iterate.operations.project_commands import find_test_command
 from claude_iterate.operations.prompt_texts import TextSource
 from claude_iterate.operations.run_checks import find_to_leave
 from claude_iterate.operations.run_request import RunRequest
@@ -80,7 +80,7 @@ def plan_run(
         prompt_folders=tuple(texts.folders),
         command_line=_typed(project, layout, request),
         checks_only=request.checks_only,
-        test_command=test_command(settings, project.root),
+        test_command=find_test_command(settings, project.root),
         look_at_plan=_plan_reader(layout, texts.mode, request.purpose),
     )
 

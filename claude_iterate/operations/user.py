@@ -17,7 +17,7 @@ from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.engine.plan import Plan
 from claude_iterate.operations.permissions import Permissions
-from claude_iterate.operations.project_commands import test_command
+from claude_iterate.operations.project_commands import find_test_command
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
@@ -94,4 +94,4 @@ def _test_without_check(project: Project, settings: Settings) -> str:
     """The command that tests this project, if nothing proves the work yet."""
     if settings.verification.checks or settings.verification.auto_verify:
         return ""
-    return test_command(settings, project.root)
+    return find_test_command(settings, project.root)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.operations.project_commands import detect, propose
+from claude_iterate.operations.project_commands import detect, propose_commands
 from claude_iterate.operations.run_plan import text_source
 from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.workspace.project import Project
@@ -72,25 +72,65 @@ def test_the_kind_of_project_says_how_it_is_tested(
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     found = detect(tmp_path)
-    assert (found.kind, dict(found.commands)) == (kind, commands)
+    assert (found.kind, dict(found.commands.proposed)) == (kind, commands)
+
+
+@pytest.mark.parametrize(
+    ("files", "wanted"),
+    [
+        ({}, ()),
+        ({"package.json": '{"scripts": {"test": "x", "build": "x", "publish": "x"}}'}, ("npm test", "npm run build")),
+        (
+            {"package.json": '{"scripts": {"test": "x", "lint": "y"}}', "pnpm-lock.yaml": ""},
+            ("pnpm test", "pnpm run lint"),
+        ),
+        ({"package.json": '{"scripts": {"test": "x"}}', "bun.lock": ""}, ("bun run test",)),
+        ({"pyproject.toml": "[tool.pytest.ini_options]\n"}, ("pytest", "python -m pytest")),
+        ({"pyproject.toml": 'dev = ["pytest", "ruff>=1"]', "uv.lock": ""}, ("uv run pytest", "uv run ruff check")),
+        ({"pyproject.toml": 'dependencies = ["pytest-unrelated"]'}, ()),
+        ({"Makefile": "test: build\n\tx\nbuild:\n\ty\nVAR := 1\ncheck := 2\n"}, ("make test", "make build")),
+        ({"Cargo.toml": ""}, ("cargo test", "cargo build", "cargo clippy")),
+        ({"go.mod": "module x"}, ("go test", "go build", "go vet")),
+        ({"package.json": "[" * 10_000}, ()),
+        ({"package.json": '{"scripts": ["test"]}'}, ()),
+        ({"package.json": "\x00\xff"}, ()),
+    ],
+)
+def test_suggestions_come_from_the_files_in_the_root(
+    tmp_path: Path, files: dict[str, str], wanted: tuple[str, ...]
+) -> None:
+    """Tests, builds and checks only; a file that makes no sense suggests nothing."""
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    assert detect(tmp_path).commands.suggested == wanted
+
+
+def test_what_cannot_be_read_suggests_nothing(tmp_path: Path) -> None:
+    """A folder or a dangling link in the place of a file, and no more than a handful from many files."""
+    (tmp_path / "package.json").mkdir()
+    (tmp_path / "Makefile").symlink_to(tmp_path / "nowhere")
+    assert detect(tmp_path).commands.suggested == ()
+    for name in ("Cargo.toml", "go.mod", "mix.exs", "gradlew", "pom.xml"):
+        (tmp_path / name).touch()
+    assert len(detect(tmp_path).commands.suggested) == 8
 
 
 def test_what_cannot_be_read_is_no_reason_to_fail(tmp_path: Path) -> None:
     """A folder with the name of a file, and a file of megabytes."""
     (tmp_path / "package.json").mkdir()
     (tmp_path / "Makefile").write_text("x" * 3_000_000 + "\ntest:\n")
-    assert detect(tmp_path).commands == {}
+    assert detect(tmp_path).commands.proposed == {}
     assert detect(tmp_path / "missing").kind == ""
 
 
 def test_a_proposal_is_written_once_and_said(tmp_path: Path) -> None:
     """Into the project file; a second time there is nothing to propose."""
     (tmp_path / "Cargo.toml").touch()
-    proposal = propose(project_in(tmp_path))
-    assert dict(proposal.commands) == CARGO
-    assert "commands.test = `cargo test`" in proposal.text()
+    commands, text = propose_commands(project_in(tmp_path))
+    assert dict(commands) == CARGO
+    assert "commands.test = `cargo test`" in text
     assert project_in(tmp_path).resolved.settings.commands.lint == "cargo clippy"
-    assert propose(project_in(tmp_path)).text() == ""
+    assert propose_commands(project_in(tmp_path)) == ({}, "")
 
 
 @pytest.mark.parametrize("text", ['[commands]\nlint = "mine"\n', 'commands.test = "mine"\n'])
@@ -99,7 +139,7 @@ def test_nothing_is_overwritten(tmp_path: Path, text: str) -> None:
     (tmp_path / "Cargo.toml").touch()
     file = tmp_path / ".claude-iterate.toml"
     file.write_text(text)
-    assert propose(project_in(tmp_path)).text() == ""
+    assert propose_commands(project_in(tmp_path)) == ({}, "")
     assert file.read_text() == text
 
 
@@ -108,7 +148,7 @@ def test_comments_and_other_settings_stay(tmp_path: Path) -> None:
     (tmp_path / "Cargo.toml").touch()
     file = tmp_path / ".claude-iterate.toml"
     file.write_text("# ours\ndelay = 5\n")
-    propose(project_in(tmp_path))
+    propose_commands(project_in(tmp_path))
     assert file.read_text().startswith("# ours\ndelay = 5\n")
     assert project_in(tmp_path).resolved.settings.commands.test == "cargo test"
 

@@ -8,7 +8,7 @@ from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.terminal.terminal_user import TerminalUser
 from claude_iterate.operations import user
-from claude_iterate.operations.project_commands import propose
+from claude_iterate.operations.project_commands import propose_commands
 from claude_iterate.text.next_run import next_run
 from claude_iterate.workspace import metadata
 
@@ -27,11 +27,9 @@ def command(invocation: Invocation, /, name: str, mode: str | None, force: bool,
     project = invocation.project
     fixing = force and project.exists(name)
     layout = project.create(name, mode, options.layer_from_options(given).values, force=force)
-    proposal = propose(project)
-    document = {"name": name, "path": str(layout.folder), "fixed": fixing, "commands": dict(proposal.commands)}
-    output.answer(
-        as_json, document, f"{'Fixed' if fixing else 'Made'} the workspace {name}: {layout.folder}", proposal.text()
-    )
+    commands, proposal = propose_commands(project)
+    document = {"name": name, "path": str(layout.folder), "fixed": fixing, "commands": dict(commands)}
+    output.answer(as_json, document, f"{'Fixed' if fixing else 'Made'} the workspace {name}: {layout.folder}", proposal)
     if not as_json:
         user.ask_or_advise(project, layout, TerminalUser(), asks=True)
         plan = next_run(metadata.read(layout.metadata).mode, project.settings_for(layout).settings)

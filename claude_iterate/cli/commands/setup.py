@@ -14,7 +14,7 @@ from claude_iterate.cli.terminal.terminal_user import TerminalUser
 from claude_iterate.errors import AgentProblem, UsageProblem, WorkspaceProblem
 from claude_iterate.operations import instructions, user
 from claude_iterate.operations.instructions import find_claude
-from claude_iterate.operations.project_commands import propose
+from claude_iterate.operations.project_commands import propose_commands
 from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
@@ -74,7 +74,7 @@ def command(invocation: Invocation, /, **flags: Any) -> int:
         layout = instructions.write(project, layout, given.name, given.mode, text, given.settings)
         size = len(text)
     written = before is None or not given.dry_run
-    commands = propose(project).text() if first and not given.dry_run else ""
+    commands = propose_commands(project)[1] if first and not given.dry_run else ""
     if given.as_json:
         path = str(layout.instructions)
         output.document({"name": given.name, "path": path, "bytes": size, "made": made, "written": written})
