@@ -99,6 +99,13 @@ def test_reference_is_complete(page: str, words: list[str]) -> None:
     assert [word for word in words if word not in text] == []
 
 
+def test_the_map_names_every_room() -> None:
+    """ARCHITECTURE.md has each room as `room/` and each sub-room as `room/sub_room/`."""
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    rooms = {path.parent.relative_to(ROOT / "claude_iterate") for path in ROOT.glob("claude_iterate/*/**/__init__.py")}
+    assert [str(room) for room in rooms if not re.search(rf"(?<![\w/])(claude_iterate/)?{room}/", text)] == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_links_resolve(page: Path) -> None:
     """Every relative link leads to a file, and its fragment to a heading in it."""

@@ -135,14 +135,10 @@ def test_a_killed_real_run_goes_on_after_a_dry_run(loop: Loop) -> None:
 
 
 def test_a_reset_is_not_undone(loop: Loop) -> None:
-    """The report that it set aside does not come back with the next real run, whatever dry runs were before and after,
-    those of earlier versions included."""
+    """The report that it set aside does not come back with the next real run, whatever dry runs were before and after."""
     loop.make()
     claim = json.dumps({"complete": True, "summary": "old claim"})
     (loop.workspace / ".status.json").write_text(claim)
-    kept = loop.layout.runs / ".before-rehearsal"
-    kept.mkdir(parents=True)
-    (kept / ".status.json").write_text(claim)
     loop.call("verify", "my-task", "--dry-run", "-q")
     assert loop.call("reset", "my-task").code == 0
     loop.run("--dry-run", "-m", "1", "-q")

@@ -38,7 +38,6 @@ LEFT_ALONE = {
     "notes/00000000000000000001-abcdef.md",
     f"runs/{RUN}/events.ndjson",
     f"runs/{RUN}/raw/0001.ndjson",
-    "runs/.before-rehearsal/TODO.md",
 }
 
 
