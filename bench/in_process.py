@@ -7,6 +7,8 @@ import resource
 import sys
 from pathlib import Path
 
+from claude_iterate.cli.boundary import main as claude_iterate
+
 
 def peak_kb() -> int:
     """The peak of this process alone: Linux carries ru_maxrss over from the process that started it."""
@@ -22,8 +24,6 @@ def peak_kb() -> int:
 
 def main() -> int:
     target, *arguments = sys.argv[1:]
-    from claude_iterate.cli.boundary import main as claude_iterate
-
     code = claude_iterate(arguments)
     used = resource.getrusage(resource.RUSAGE_SELF)
     Path(target).write_text(json.dumps({"cpu": used.ru_utime + used.ru_stime, "peak_kb": peak_kb()}))

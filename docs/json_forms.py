@@ -9,7 +9,9 @@ from typing import Any
 
 import msgspec
 
-from claude_iterate.views import documents, json_form
+from claude_iterate.views import documents, history_view, json_form, listing_view, run_view, workspace_view
+from claude_iterate.views.story import iteration_rows, proofs, run_totals, story
+from claude_iterate.workspace import run_summary
 
 INTRODUCTION = """\
 With `--json` a command prints exactly one JSON document on standard output; one that ends with an error of its own may
@@ -99,10 +101,6 @@ def _kinds() -> dict[str, type]:
 
 def _modules() -> list[Any]:
     """The modules that declare forms and their parts."""
-    from claude_iterate.views import history_view, listing_view, run_view, workspace_view
-    from claude_iterate.views.story import iteration_rows, proofs, run_totals, story
-    from claude_iterate.workspace import run_summary
-
     return [
         documents,
         history_view,

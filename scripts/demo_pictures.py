@@ -17,6 +17,11 @@ import tempfile
 from pathlib import Path
 from xml.etree import ElementTree
 
+from claude_iterate.views.web.drawn_page import FOLDER
+from claude_iterate.views.web.watched_run import WatchedRun
+from claude_iterate.workspace.project import Project
+from tests.chromium import MISSING, Browser
+
 ROOT = Path(__file__).parents[1]
 PICTURES = ROOT / "docs" / "pictures"
 TERMINAL, DASHBOARD, MADE_FROM = "terminal.svg", "dashboard.png", "made-from.json"
@@ -52,8 +57,6 @@ def draw_terminal(folder: Path, path: Path) -> None:
 
 def draw_dashboard(folder: Path, path: Path) -> None:
     """The page of the run in a real browser."""
-    from tests.chromium import MISSING, Browser
-
     program = Browser.found()
     if program is None:
         sys.exit(f"Error: {MISSING}")
@@ -92,10 +95,6 @@ def words_of(picture: Path) -> list[str]:
 def checksum(folder: Path) -> str:
     """Of the words that the dashboard shows of the demo, and of its style sheet. What cannot be seen, such as labels
     for a screen reader, does not count; its script draws nothing of its own."""
-    from claude_iterate.views.web.drawn_page import FOLDER
-    from claude_iterate.views.web.watched_run import WatchedRun
-    from claude_iterate.workspace.project import Project
-
     project = Project(folder, {"PATH": os.environ.get("PATH", "")})
     drawn = WatchedRun(project, project.layout("demo")).draw()
     assert drawn is not None

@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Sequence
 from functools import partial
-from importlib import import_module
-from typing import TYPE_CHECKING, assert_never
+from typing import assert_never
 
 from msgspec.structs import replace
 
@@ -22,7 +21,10 @@ from claude_iterate.engine.hooks.hook_points import HookPoints
 from claude_iterate.engine.iteration import IterationRun
 from claude_iterate.engine.keep_awake import Awake
 from claude_iterate.engine.mailbox import Dispatcher, Inbox, Signalled, Sinks, StatusTouched
+from claude_iterate.engine.one_off import make_one_off_call
 from claude_iterate.engine.plan import Plan, chance
+from claude_iterate.engine.proof.definition import Definition
+from claude_iterate.engine.proof.verification import Proof
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.status_reports import StatusReports
 from claude_iterate.engine.steering import Steering
@@ -36,9 +38,6 @@ from claude_iterate.workspace.files.restorable_file import Identity
 from claude_iterate.workspace.run_folder import notes, run_folder
 from claude_iterate.workspace.run_folder.run_folder import RunFolder
 from claude_iterate.workspace.run_folder.status_file import StatusWatch
-
-if TYPE_CHECKING:
-    from claude_iterate.engine.proof.definition import Definition
 
 _ANSWER = 0.1
 """While a question is open, the answer is looked for this often, and everything else goes on as ever."""
@@ -123,15 +122,11 @@ class Engine:
             watch.close()
 
     def _prepare_proof(self) -> None:
-        """Before the first call: no upgrade of the package may come between, and Claude has changed nothing yet."""
-        plan, wanted = self._plan, self._facts().proof_wanted
-        if wanted:
-            import_module("claude_iterate.engine.proof.verification")
+        """Before the first call: Claude has changed nothing yet."""
+        plan = self._plan
         # A proof that was wanted before is not taken away unseen, and the tasks of a plan say what is done.
         known = plan.carried.changes or plan.defined or plan.mode.judged_by == "plan"
-        if (wanted or known) and not plan.dry_run and plan.purpose not in ONE_OFF:
-            from claude_iterate.engine.proof.definition import Definition
-
+        if (self._facts().proof_wanted or known) and not plan.dry_run and plan.purpose not in ONE_OFF:
             self._definition = Definition(plan, self._recorder)
             self._definition.define()
 
@@ -293,14 +288,10 @@ class Engine:
         self._sinks.flush()
 
     def _prove(self, verdict: verdicts.Verify, supervisor: Supervisor) -> None:
-        from claude_iterate.engine.proof.verification import Proof
-
         Proof(self._plan, self._recorder, supervisor, verdict.claim, verdict.review, self._definition).run()
         self._sinks.flush()
 
     def _one_off(self, supervisor: Supervisor) -> None:
-        from claude_iterate.engine.one_off import make_one_off_call  # a run makes none
-
         make_one_off_call(self._plan, self._recorder, supervisor)
 
     def _ask(self, dispatcher: Dispatcher, number: int) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from claude_iterate.core import events
 from claude_iterate.core.events.vocabulary import Kind, Purpose
+from claude_iterate.core.reports import validation
+from claude_iterate.engine import asking
 from claude_iterate.engine.call import AgentCall, outcome_of_call
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
@@ -51,9 +53,6 @@ def _write(plan: Plan, recorder: Recorder, supervisor: Supervisor) -> events.Out
 
 def _grade(plan: Plan, recorder: Recorder, supervisor: Supervisor) -> tuple[events.Outcome, tuple[str, ...], str]:
     """Claude is to look and to change nothing: what it changed all the same, and why its answer cannot count."""
-    from claude_iterate.core.reports import validation
-    from claude_iterate.engine import asking
-
     before = asking.look(plan, supervisor)
     asking.warn_if_unknown(recorder, before)
     question = asking.Question(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, tzinfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 
 class LocalZone(tzinfo):
@@ -28,8 +29,6 @@ def zone(name: str) -> tzinfo | None:
     """The time zone of this name; the computer's own if the name is empty, None if it is unknown."""
     if not name:
         return LocalZone()
-    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # rarely needed, and slow to import
-
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):

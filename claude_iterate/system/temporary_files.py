@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import tempfile
 from pathlib import Path
 from typing import IO
 
@@ -23,9 +24,7 @@ def unnamed(folder: Path | None = None) -> IO[bytes]:
     if hasattr(os, "O_TMPFILE"):
         with contextlib.suppress(OSError):
             return _nameless(str(folder or os.environ.get("TMPDIR") or "/tmp"))  # noqa: S108 - it has no name
-    # Imported here: it is rarely needed. It knows more folders to try, and what is wrong with them.
-    import tempfile
-
+    # It knows more folders to try, and what is wrong with them.
     return tempfile.TemporaryFile(dir=folder, buffering=0)
 
 

@@ -79,7 +79,7 @@ def loop(tmp_path: Path) -> Iterator[Loop]:
 
 @pytest.fixture
 def terminal(loop: Loop) -> Iterator[Open]:
-    from tests.e2e.terminal import Terminal  # which imports this module
+    from tests.e2e.terminal import Terminal  # noqa: PLC0415 - it imports this module
 
     opened: list[Terminal] = []
 

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 from shlex import quote
@@ -300,8 +301,6 @@ def test_a_report_may_lie_in_a_new_folder(loop: Loop) -> None:
 @pytest.mark.parametrize("name", ["verification-report.md", "TODO.md"])
 def test_a_pipe_in_the_place_of_a_file_hangs_nobody(loop: Loop, name: str) -> None:
     """It is no report and no list; the run goes its way."""
-    import os
-
     loop.make()
     (loop.workspace / name).unlink(missing_ok=True)
     os.mkfifo(loop.workspace / name)
@@ -350,8 +349,6 @@ def test_a_killed_proof_spends_no_claim_and_no_iteration(loop: Loop) -> None:
 
 def test_one_interrupt_is_enough_to_end_a_verification(loop: Loop) -> None:
     """No further check or review begins; the proof counts as cut off, not as failed."""
-    import signal
-
     loop.make()
     reviewing(loop, "VERIFIED")
     checks(loop, f"touch {quote(str(loop.workspace))}/ready; sleep 300")

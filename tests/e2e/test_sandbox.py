@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import signal
+import socket
 import subprocess
 from pathlib import Path
 
@@ -48,8 +49,6 @@ def quoted(path: Path) -> str:
 def test_neither_claude_nor_a_check_gets_out(loop: Loop) -> None:
     """Both see the project and no other file of the user, no other variable, no process and, without a network, not
     even this computer; what they leave running is gone, and is not told as left behind."""
-    import socket
-
     loop.make()
     (loop.home / "secret").write_text("plover\n")
     (loop.folder / "outside").mkdir()

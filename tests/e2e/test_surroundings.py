@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import Loop, until
+from tests.e2e.test_permissions import on_terminal
 
 WORK: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
 GOING_ON: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": False}}, {"result": {"total_cost_usd": 0.01}}]
@@ -151,8 +152,6 @@ def test_secrets_of_claudes_own_environment_are_masked(loop: Loop) -> None:
 
 def test_flags_decide_permissions_on_a_terminal_too(loop: Loop) -> None:
     """Nobody is asked who has said it on the command line."""
-    from tests.e2e.test_permissions import on_terminal
-
     loop.make()
     loop.script(WORK)
     del loop.env["CLAUDE_ITERATE_CLAUDE__PERMISSION_MODE"]

@@ -22,6 +22,7 @@ from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import notes
 from tests.cli.journals import write
+from tests.e2e.conftest import until
 from tests.served_dashboard import ServedDashboard, Stream
 
 RUN = "000001-20260101-000000-aaaaaa"
@@ -373,8 +374,6 @@ def test_the_browser_is_opened_without_the_token_in_sight(tmp_path: Path) -> Non
     browser.chmod(0o755)
     served = ServedDashboard(tmp_path / "project", home, "--open", BROWSER=f"{browser} %s")
     try:
-        from tests.e2e.conftest import until
-
         until(seen.exists)
         said = seen.read_text().strip()
         assert served.token not in said

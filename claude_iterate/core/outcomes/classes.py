@@ -14,7 +14,7 @@ import msgspec
 from claude_iterate.core.events import IterationFinished, LimitReported, Outcome
 from claude_iterate.core.events.vocabulary import Cause, Kind
 from claude_iterate.core.formats import duration, shortened
-from claude_iterate.core.outcomes import reset_times
+from claude_iterate.core.outcomes import denials, reset_times
 from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.core.outcomes.failure_signs import is_throttled, is_typed, matches_one, points_to
 
@@ -215,8 +215,6 @@ def classify(evidence: Evidence) -> Outcome:
     advice = found.advice
     allowed_by: tuple[tuple[str, str], ...] = ()
     if found.kind in {Kind.DENIED, Kind.OK, Kind.MAX_TURNS} and evidence.result is not None and evidence.result.denials:
-        from claude_iterate.core.outcomes import denials
-
         advice = denials.advice(evidence.result.denials, evidence.granted)
         allowed_by = denials.options(evidence.result.denials, evidence.granted)
     if found.kind in {Kind.CONFIG, Kind.AUTH} and "cannot be used with root" in evidence.words:
@@ -248,8 +246,6 @@ def _message(found: Class, evidence: Evidence) -> str:
     if found.kind in {Kind.OK, Kind.MAX_TURNS, Kind.INTERRUPTED, Kind.SKIPPED, Kind.REBOOTED}:
         return ""
     if found.kind == Kind.DENIED and evidence.result is not None:
-        from claude_iterate.core.outcomes import denials
-
         return "not allowed: " + ", ".join(denials.rules(evidence.result.denials))
     if evidence.cut is not None and evidence.cut.cause in _TOO_LONG:
         doing = f" ({evidence.cut.doing})" if evidence.cut.doing else ""

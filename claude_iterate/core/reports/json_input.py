@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
@@ -17,8 +18,6 @@ def decode(data: bytes) -> Any:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
-    import json
-
     try:
         found = _loads(data.decode("utf-8", "replace"))
         return _loads(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace").decode())
@@ -49,8 +48,6 @@ def is_deep(value: Any, levels: int = DEEPEST) -> bool:
 
 
 def _loads(text: str) -> Any:
-    import json
-
     return json.loads(text, parse_constant=lambda _: None, parse_int=_whole, parse_float=_finite)
 
 

@@ -19,6 +19,7 @@ from claude_iterate.core.rules.verdicts import Finish, Verdict, Verify, Wait
 from claude_iterate.core.state.claim_steps import CUT_OFF
 from claude_iterate.core.state.requests import claim_is_open
 from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.tampering.comparison import all_described
 from claude_iterate.core.task_identity import UNREADABLE, is_same
 from claude_iterate.core.tones import CHANGED, PLAN, REPORT
 
@@ -199,8 +200,6 @@ def flaky_check(command: str) -> str:
 
 def tampering(changes: Sequence[ProofChange]) -> str:
     """The finding when a claim is refused because something that defines the proof was changed."""
-    from claude_iterate.core.tampering.comparison import all_described  # rarely needed
-
     return (
         f"{_TAMPERED}: {all_described(changes)}.\n"
         "If you changed it, put it back as it was, then report completion again; but leave INSTRUCTIONS.md alone, which"

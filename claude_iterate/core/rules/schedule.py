@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from claude_iterate.core import hours
 from claude_iterate.core.events import WaitStarted
 from claude_iterate.core.events.vocabulary import Purpose, Why
 from claude_iterate.core.rules.facts import Facts
@@ -17,8 +18,6 @@ def hours_are_closed(state: RunState, facts: Facts) -> WaitStarted | None:
         return None
     if facts.wall < state.waiting.hours_waived:
         return None
-    from claude_iterate.core import hours  # few runs have a timetable
-
     opens = hours.next_opening(facts.wall, facts.zone, limits.hours, limits.days)
     if opens is None:
         return None

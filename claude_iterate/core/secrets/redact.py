@@ -5,6 +5,7 @@ Looking is cheap (a few searches for fixed bytes in a whole batch); only what lo
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
@@ -78,8 +79,6 @@ def _escaped(value: str) -> str:
     """The value within a line of JSON in ASCII."""
     if value.isascii() and value.isprintable() and not {'"', "\\"} & set(value):
         return value
-    import json
-
     return json.dumps(value)[1:-1]
 
 

@@ -10,8 +10,11 @@ import math
 import re
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
+
+from claude_iterate.core import hours
 
 
 class Kind(msgspec.Struct, frozen=True):
@@ -185,8 +188,6 @@ def _pattern(value: Any) -> str:
 
 def _web_address(value: Any) -> str:
     """An empty text takes back what a weaker layer set."""
-    from urllib.parse import urlsplit  # most calls meet no address
-
     address = _text(value).strip()
     if address:
         parts = urlsplit(address)
@@ -209,8 +210,6 @@ def _timetable(part: str) -> Callable[[Any], str]:
     """A text that means hours or days, kept as it was written. `part` is what judges it in `core.hours`."""
 
     def take(value: Any) -> str:
-        from claude_iterate.core import hours  # few runs have a timetable
-
         getattr(hours, part)(_text(value))
         return str(value)
 

@@ -10,6 +10,7 @@ from msgspec.structs import asdict, replace
 from claude_iterate.core import events
 from claude_iterate.core.events.groups import Session, Streaks
 from claude_iterate.core.events.vocabulary import Cause, Kind, Reboot
+from claude_iterate.core.outcomes import denials
 from claude_iterate.core.outcomes.classes import COUNTED_FAILURES, FINE, REFUSALS, WELL, is_done_again
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state import breaker_steps, hint_counts, hook_steps, requests, wait_steps, work_steps
@@ -217,8 +218,6 @@ def _counted(state: RunState, event: events.IterationFinished, again: bool) -> S
 
 
 def _missing(event: events.IterationFinished) -> str:
-    from claude_iterate.core.outcomes import denials  # most runs have none
-
     return "\n".join(denials.rules(event.denials))
 
 

@@ -4,6 +4,7 @@ or `npm test`. The language of the shell is read only as far as people use it in
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
@@ -143,8 +144,6 @@ class _Reader:
 
 def _words(command: str) -> list[str]:
     """The words and the operators between them; where quotes do not fit, what stands between spaces."""
-    import shlex  # only where checks are looked at
-
     lexer = shlex.shlex(command.replace("\\\n", " ").replace("\n", " ; "), posix=True, punctuation_chars=True)
     lexer.whitespace_split = True
     lexer.commenters = ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -114,8 +115,6 @@ def _kept(table: dict[str, Any]) -> str:
 def _table(text: str, toml: bool) -> dict[str, Any] | None:
     try:
         if toml:
-            import tomllib
-
             return tomllib.loads(text)
         found = json.loads(text)
     except (ValueError, RecursionError):  # tomllib's error is a ValueError

@@ -1,20 +1,17 @@
-"""The points at which a run calls hooks. What is needed to run one is loaded only where there are hooks."""
+"""The points at which a run calls hooks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from claude_iterate.core.events import Warned
 from claude_iterate.core.events.vocabulary import Point
 from claude_iterate.core.rules.verdicts import Finish
+from claude_iterate.engine.hooks.hook_runs import Hooks
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.workspace.run_folder import hook_files
-
-if TYPE_CHECKING:
-    from claude_iterate.engine.hooks.hook_runs import Hooks
 
 
 class HookPoints:
@@ -27,8 +24,6 @@ class HookPoints:
         self.points: tuple[Point, ...] = ()
         self.warnings: tuple[Warned, ...] = ()
         if hook_files.present(plan.layout):
-            from claude_iterate.engine.hooks.hook_runs import Hooks
-
             self._hooks = Hooks(plan, recorder)
             self.points, self.warnings = self._hooks.points, tuple(self._hooks.warnings)
 

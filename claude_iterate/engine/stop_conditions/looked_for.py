@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -12,16 +11,15 @@ from claude_iterate.core.events import Event, RunFinished
 from claude_iterate.core.rules import hints
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
+from claude_iterate.engine.shell_command import ShellCommand
+from claude_iterate.engine.stop_conditions.stop_patterns import StopPatterns
+from claude_iterate.engine.stop_conditions.stop_scripts import StopScripts
 from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.workspace import task_file
 
-if TYPE_CHECKING:
-    from claude_iterate.engine.stop_conditions.stop_patterns import StopPatterns
-    from claude_iterate.engine.stop_conditions.stop_scripts import StopScripts
-
 
 class StopConditions:
-    """Loads what it needs when a setting asks for it: most runs have neither."""
+    """What the settings ask for: most runs have neither patterns nor scripts."""
 
     def __init__(self, plan: Plan, recorder: Recorder) -> None:
         self._plan = plan
@@ -41,8 +39,6 @@ class StopConditions:
     def _begin(self) -> None:
         patterns = self._plan.settings.stop.patterns
         if patterns and self._patterns is None:
-            from claude_iterate.engine.stop_conditions.stop_patterns import StopPatterns
-
             self._patterns = StopPatterns(patterns, self._recorder)
         if self._patterns is not None:
             self._patterns.iteration_begins()
@@ -53,9 +49,6 @@ class StopConditions:
 
     def run_scripts(self, supervisor: Supervisor, number: int) -> None:
         """After iteration `number`."""
-        from claude_iterate.engine.shell_command import ShellCommand
-        from claude_iterate.engine.stop_conditions.stop_scripts import StopScripts
-
         self._scripts = self._scripts or StopScripts(self._recorder)
         shell = ShellCommand(self._plan, self._recorder, supervisor)
         self._scripts.run(shell, self._plan.settings.stop.scripts, number)
