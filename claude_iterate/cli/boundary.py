@@ -17,7 +17,7 @@ from claude_iterate.core.harmless import harmless
 from claude_iterate.core.names import nearest
 from claude_iterate.errors import ExpectedError, advice
 from claude_iterate.sinks.console.safe_stream import discard
-from claude_iterate.system import crash_reports
+from claude_iterate.system.crash_reports import write_crash_report
 
 BUG = 70
 INTERRUPTED = 130
@@ -173,9 +173,8 @@ def _release_streams() -> None:
 
 
 def _crashed(bug: Exception, arguments: list[str]) -> int:
-    report = crash_reports.text(bug, arguments)
     said = f"This is a bug in claude-iterate: {type(bug).__name__}: {bug}"
-    path = crash_reports.write(report)
+    path, report = write_crash_report(bug, arguments)
     if not path:
         _print(report)
         return _tell(BUG, said, "No crash report could be written; it is printed above.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import shlex
+import shutil
 import sys
 from collections.abc import Mapping
 from functools import cached_property
@@ -17,7 +18,6 @@ from claude_iterate.cli import output
 from claude_iterate.cli.command_rows import COMMANDS
 from claude_iterate.core.settings.layers import layer_from_texts, unknown_variables
 from claude_iterate.errors import ExpectedError, UsageProblem
-from claude_iterate.system import programs
 from claude_iterate.workspace.layout import project_root
 from claude_iterate.workspace.project import Project
 
@@ -76,7 +76,7 @@ def own_program() -> tuple[str, ...]:
     script = Path(sys.argv[0])
     if script.name != "claude-iterate":  # python -m claude_iterate
         return (sys.executable, "-m", "claude_iterate")
-    found = programs.which(script.name, None)
+    found = shutil.which(script.name)
     with contextlib.suppress(OSError):
         if found is not None and script.samefile(found):
             return (script.name,)

@@ -23,7 +23,7 @@ from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.errors import ExpectedError
 from claude_iterate.project import git_tree, project_state
 from claude_iterate.project.project_state import ProjectState
-from claude_iterate.system import process_table
+from claude_iterate.system import processes
 
 _OPTION = "--json-schema"
 
@@ -104,7 +104,7 @@ def look(plan: Plan, supervisor: Supervisor) -> ProjectState:
     """The project now, without our own files and those that our output goes to, which change all the time, but with the
     instructions."""
     layout = plan.layout
-    left_out = [*layout.own_folders(), plan.report, *process_table.output_files(layout.root)]
+    left_out = [*layout.own_folders(), plan.report, *processes.own_output_files(layout.root)]
     watched = [layout.instructions]
     # Large projects take a while, and a user who steers should not have to wait.
     asked = git_tree.USUAL if plan.sandbox is None else git_tree.Asked(plan.own_environ, filters=False)

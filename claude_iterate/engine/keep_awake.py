@@ -6,12 +6,13 @@ Best effort: if no inhibitor is available, nothing happens.
 from __future__ import annotations
 
 import contextlib
+import shutil
 import signal
 import subprocess
 from collections.abc import Mapping
 
 from claude_iterate.agent.command.environment import BESIDE, RUN_VARIABLE
-from claude_iterate.system import programs, signals
+from claude_iterate.system import signals
 
 _WAYS = (
     ("systemd-inhibit", "--what=idle:sleep", "--who=claude-iterate", "--why=Claude is working"),
@@ -37,7 +38,7 @@ class Awake:
         """Keep the computer awake from now on."""
         self.begun = True
         environ = self._environ
-        way = next((way for way in _WAYS if programs.which(way[0], environ.get("PATH"))), None)
+        way = next((way for way in _WAYS if shutil.which(way[0], path=environ.get("PATH"))), None)
         if way is None:
             return
         with contextlib.suppress(OSError, ValueError):

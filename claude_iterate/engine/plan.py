@@ -11,6 +11,7 @@ import msgspec
 
 from claude_iterate import __version__
 from claude_iterate.agent.command.command_line import NOT_ASKED, Known
+from claude_iterate.agent.command.environment import environment_outside
 from claude_iterate.core.events import Carried, Event, PlanRead, ProofDefined, Requested, Resumed, RunStarted, Warned
 from claude_iterate.core.events.vocabulary import Point, Purpose, Verb
 from claude_iterate.core.rules.facts import Facts
@@ -20,7 +21,7 @@ from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import Mode
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.time_zones import LocalZone
-from claude_iterate.system import processes, programs
+from claude_iterate.system import processes
 from claude_iterate.workspace import task_file
 from claude_iterate.workspace.layout import Layout
 
@@ -114,7 +115,7 @@ class Plan(msgspec.Struct, frozen=True):
         write."""
         if self.sandbox is None:
             return self.environ
-        return programs.found_outside(self.environ, (str(self.layout.project), *self.sandbox.writable))
+        return environment_outside(self.environ, (str(self.layout.project), *self.sandbox.writable))
 
     def __repr__(self) -> str:
         """Without the environment and the settings, which hold secrets."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from claude_iterate.agent.command import sandbox_places, sandbox_probe
-from claude_iterate.agent.command.environment import claude_environment
+from claude_iterate.agent.command.environment import claude_environment, environment_outside
 from claude_iterate.agent.command.sandbox import Sandbox
 from claude_iterate.agent.processes import network_gate
 from claude_iterate.core.events import Warned
@@ -18,7 +18,6 @@ from claude_iterate.core.formats import listed
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.errors import AgentProblem, UsageProblem
 from claude_iterate.project.git_commands import Git, GitProblem, names
-from claude_iterate.system import programs
 from claude_iterate.workspace.layout import Layout, named_folders
 from claude_iterate.workspace.project import Project
 
@@ -71,7 +70,7 @@ def make(project: Project, settings: Settings, folders: list[Path], own: list[Pa
             "Name it: claude-iterate config sandbox.image NAME",
         )
     # A program that an earlier run left in the project must not take the place of the sandbox.
-    environ = programs.found_outside(project.environ, [str(path) for path in (project.root, *folders)])
+    environ = environment_outside(project.environ, [str(path) for path in (project.root, *folders)])
     probe = sandbox_probe.probe(asked.kind, environ)
     if probe.problem:
         raise AgentProblem(f"There is no sandbox: {probe.problem}. Nothing was started.", probe.fix)

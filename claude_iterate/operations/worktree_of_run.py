@@ -7,6 +7,7 @@ import shlex
 
 from msgspec.structs import replace
 
+from claude_iterate.agent.command.environment import environment_outside
 from claude_iterate.core.events import HeldBack, Warned, WorktreeMade
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.engine.plan import Plan
@@ -14,7 +15,6 @@ from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.operations.user import User
 from claude_iterate.project.worktrees import Worktree, find, remains
-from claude_iterate.system.programs import found_outside
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout, named_folders
@@ -40,7 +40,7 @@ def found(project: Project, layout: Layout, settings: Settings, request: RunRequ
         return None
     environ = project.environ
     if settings.sandbox.kind != "none":
-        environ = found_outside(environ, [str(project.root)])
+        environ = environment_outside(environ, [str(project.root)])
     return find(project.root, layout.name, settings.worktree, environ)
 
 

@@ -12,30 +12,25 @@ from claude_iterate import __version__
 EXIT_CODE = 70
 
 
-def text(bug: Exception, arguments: Sequence[str]) -> str:
-    """The report."""
+def write_crash_report(bug: Exception, arguments: Sequence[str]) -> tuple[str, str]:
+    """The name of a new file with the report, empty when none can be written; and the report."""
     trace = "".join(traceback.format_exception(bug))
     about = f"claude-iterate {__version__}, Python {python_version()}, {platform()}"
-    return f"{about}\narguments: {list(arguments)!r}\n\n{trace}"
-
-
-def write(report: str) -> str:
-    """Write the report to a new file; its name, or empty when that is impossible."""
+    report = f"{about}\narguments: {list(arguments)!r}\n\n{trace}"
     try:
         with tempfile.NamedTemporaryFile(
             "w", encoding="utf-8", errors="replace", prefix="claude-iterate-crash-", suffix=".txt", delete=False
         ) as file:
             file.write(report)
     except OSError:
-        return ""
-    return file.name
+        return "", report
+    return file.name, report
 
 
-def told(bug: Exception, arguments: Sequence[str]) -> tuple[str, str]:
-    """What happened, and what to do about it. The report is written."""
+def report_crash(bug: Exception, arguments: Sequence[str]) -> tuple[str, str]:
+    """Write a report: what to say about the crash, and where the report is."""
     said = f"This is a bug in claude-iterate: {type(bug).__name__}: {bug}"
-    report = text(bug, arguments)
-    path = write(report)
+    path, report = write_crash_report(bug, arguments)
     if not path:
         return f"{report}\n{said}", "No crash report could be written; it is printed above."
     return said, f"A crash report is in {path} - please send it along with what you did."

@@ -1,7 +1,6 @@
-"""What the operating system knows about one process: whether it lives, which one it is, how it ends.
+"""What the operating system knows about processes: whether one lives, which one it is, how it ends, and what it left.
 
-Linux and macOS are supported; the rooms above `system` do not ask which of them this is. `process_table` looks at all
-processes.
+Linux and macOS are supported; the rooms above `system` do not ask which of them this is.
 """
 
 from __future__ import annotations
@@ -13,8 +12,10 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import msgspec
+import psutil
 
 from claude_iterate.system import signals
 
@@ -24,8 +25,8 @@ except ImportError:  # pragma: no cover - Windows
     fcntl = None  # type: ignore[assignment]
 
 LINUX = sys.platform.startswith("linux")
-if not LINUX:
-    import psutil  # Linux tells the same of one process in a single short file, and `list` asks for each workspace
+_GONE = (psutil.Error, OSError)
+_DEAD = {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}
 _PR_SET_CHILD_SUBREAPER = 36
 _F_SETPIPE_SZ = 1031
 
@@ -76,7 +77,7 @@ def children() -> set[int] | None:
     for task in os.listdir("/proc/self/task"):
         # A thread may end while we look; its children are then listed under another one.
         with contextlib.suppress(OSError):
-            found.update(int(pid) for pid in _read(f"/proc/self/task/{task}/children").split())
+            found.update(map(int, Path(f"/proc/self/task/{task}/children").read_bytes().split()))
     return found
 
 
@@ -85,27 +86,15 @@ def _lists_children() -> bool:
     return LINUX and os.path.exists(f"/proc/self/task/{os.getpid()}/children")
 
 
-def _read(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read()
-
-
-def _stat(pid: int) -> list[bytes]:
-    """The fields of `/proc/PID/stat` from the state letter onwards; none when the process is gone."""
-    with contextlib.suppress(OSError):
-        return _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
-    return []
-
-
 def start_identity(pid: int) -> str:
     """Boot id, pid namespace and start time as `NAMESPACE/START`; with the pid it identifies one process.
 
     Empty when the process is gone. Only comparable within one boot and one pid namespace.
     """
-    if LINUX:
-        stat = _stat(pid)
-        return f"{_pid_namespace()}/{stat[19].decode()}" if len(stat) > 19 else ""
-    with contextlib.suppress(psutil.Error):
+    with contextlib.suppress(*_GONE):
+        if LINUX:  # psutil counts from the wall clock, which may be set
+            started = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19]
+            return f"{_pid_namespace()}/{started.decode()}"
         return f"/{psutil.Process(pid).create_time()}"
     return ""
 
@@ -113,21 +102,19 @@ def start_identity(pid: int) -> str:
 @functools.cache
 def _pid_namespace() -> str:
     with contextlib.suppress(OSError):
-        boot = _read("/proc/sys/kernel/random/boot_id").decode().strip()
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
         return f"{boot}.{os.stat('/proc/self/ns/pid').st_ino}"
     return ""
 
 
 def is_alive(pid: int) -> bool:
     """True while the process runs; a zombie is dead."""
-    if LINUX:
-        return _stat(pid)[:1] not in ([], [b"Z"], [b"X"])
     try:
-        return psutil.Process(pid).status() not in {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}
-    except psutil.NoSuchProcess:
-        return False
+        return psutil.Process(pid).status() not in _DEAD
     except psutil.AccessDenied:
         return True
+    except _GONE:
+        return False
 
 
 def reap(pid: int) -> None:
@@ -147,6 +134,72 @@ def suspend_with(pid: int) -> None:
 
     Where no shell could ever continue us, the system ignores the signal, and the child continues at once.
     """
-    if not LINUX or _stat(pid)[:1] == [b"T"]:  # else Ctrl-Z reached us both, and we have been continued already
-        os.kill(os.getpid(), signal.SIGTSTP)
+    with contextlib.suppress(psutil.Error):
+        if psutil.Process(pid).status() == psutil.STATUS_STOPPED:
+            os.kill(os.getpid(), signal.SIGTSTP)  # else Ctrl-Z reached us both, and we have been continued already
     signals.send(pid, signal.SIGCONT)
+
+
+# The functions below read about every process that there is, so none of them is for every tick.
+
+
+def with_environment(variable: str, value: str) -> Iterator[int]:
+    """Living processes that started with `variable=value` in their environment, ourselves excluded."""
+    for pid in psutil.pids():
+        with contextlib.suppress(*_GONE):
+            found = pid != os.getpid() and psutil.Process(pid).environ().get(variable) == value
+            if found and is_alive(pid):
+                yield pid
+
+
+def descendants(roots: set[int]) -> set[int]:
+    """Living children of these processes, their children and so on."""
+    found: set[int] = set()
+    for pid in roots:
+        with contextlib.suppress(*_GONE):
+            found.update(child.pid for child in psutil.Process(pid).children(recursive=True))
+    return {pid for pid in found - roots if is_alive(pid)}
+
+
+def describe(pid: int) -> str:
+    """The command line of a process, for users."""
+    with contextlib.suppress(*_GONE):
+        return " ".join(psutil.Process(pid).cmdline()).strip()[:120] or f"process {pid}"
+    return f"process {pid}"
+
+
+def own_output_files(root: Path) -> list[Path]:
+    """The files in this folder that this process prints into (`> run.log`, `nohup`). They grow while a run works, and
+    that is no one's work."""
+    with contextlib.suppress(*_GONE):
+        printed = {Path(file.path) for file in psutil.Process().open_files() if file.fd in {1, 2}}
+        real = Path(os.path.realpath(root))
+        return [root / path.relative_to(real) for path in sorted(printed) if path.is_relative_to(real)]
+    return []
+
+
+def sandbox_processes(outer: int) -> tuple[int, int] | None:
+    """Of a sandbox with a pid namespace: the first process inside, which ends all others with it, and the program that
+    was to run; None when they are not there (yet). `outer` is the process that made it and stayed outside."""
+    with contextlib.suppress(*_GONE):
+        for first in psutil.Process(outer).children():
+            for second in first.children():
+                if _number_inside(second.pid) == "2":
+                    return first.pid, second.pid
+    return None
+
+
+def is_in_sandbox(pid: int) -> bool:
+    """True for a living process that counts its pids otherwise than we do (Linux; elsewhere there is none)."""
+    try:
+        return LINUX and os.stat(f"/proc/{pid}/ns/pid").st_ino != os.stat("/proc/self/ns/pid").st_ino
+    except OSError:  # it is gone, or is just going
+        return False
+
+
+def _number_inside(pid: int) -> str:
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
+        for line in file:
+            if line.startswith("NSpid:"):
+                return line.split()[-1]
+    return ""

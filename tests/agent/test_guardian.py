@@ -13,7 +13,7 @@ from signal import SIGINT, SIGKILL, SIGTERM
 import pytest
 
 from claude_iterate.agent.processes.guardian import Guardian
-from claude_iterate.system import process_table, processes
+from claude_iterate.system import processes
 from tests.e2e.conftest import until
 
 
@@ -99,13 +99,13 @@ def test_it_cannot_be_found_by_our_name(tmp_path: Path, monkeypatch: pytest.Monk
     run = f"run-{os.getpid()}-name"
     with sleeper(("SIGINT", "SIGTERM"), CLAUDE_ITERATE_RUN=run) as ours:
         guardian = Guardian(run, os.environ)
-        waiting = process_table.describe(guardian.pid)
+        waiting = processes.describe(guardian.pid)
         assert "claude" not in waiting
         assert "python" not in waiting
         os.close(guardian._write_end)
-        until(lambda: process_table.describe(guardian.pid) != waiting)
-        assert process_table.describe(guardian.pid).startswith("python3 ")
-        assert "claude" not in process_table.describe(guardian.pid)
+        until(lambda: processes.describe(guardian.pid) != waiting)
+        assert processes.describe(guardian.pid).startswith("python3 ")
+        assert "claude" not in processes.describe(guardian.pid)
         dies(ours)
     guardian._process.wait(timeout=120)
 

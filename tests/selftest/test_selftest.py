@@ -18,7 +18,7 @@ from claude_iterate.selftest.faults import FAULTS
 from claude_iterate.selftest.harness.fault import Fault
 from claude_iterate.selftest.harness.fault_runner import run_fault
 from claude_iterate.selftest.harness.scripted_project import PATIENCE, until
-from claude_iterate.system import process_table
+from claude_iterate.system import processes
 from tests.package_path import PACKAGES
 
 WRONG = """
@@ -145,8 +145,8 @@ def test_a_signal_ends_it_and_leaves_nothing_behind(number: signal.Signals, code
     )
     until(lambda: list(tmp_path.glob("claude-iterate-selftest-*/ignores-signals/state/call-*.json")))
     (state,) = tmp_path.glob("claude-iterate-selftest-*/ignores-signals/state")
-    assert list(process_table.with_environment("CLAUDE_ITERATE_FAKE_STATE", str(state)))
+    assert list(processes.with_environment("CLAUDE_ITERATE_FAKE_STATE", str(state)))
     process.send_signal(number)
     assert process.wait(PATIENCE) == code
-    assert list(process_table.with_environment("CLAUDE_ITERATE_FAKE_STATE", str(state))) == []
+    assert list(processes.with_environment("CLAUDE_ITERATE_FAKE_STATE", str(state))) == []
     assert list(tmp_path.glob("claude-iterate-selftest-*")) == []

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.system import locks, processes
+from claude_iterate.system import processes
+from claude_iterate.system.files import try_lock
 from claude_iterate.workspace.run_folder import run_lock, runner
 from tests.package_path import PACKAGES
 
@@ -56,7 +57,7 @@ def test_those_who_look_are_not_taken_for_holders(tmp_path: Path, monkeypatch: p
     path = tmp_path / ".lock"
     path.write_text('{"pid": 1}')
     looking = os.open(path, os.O_RDONLY)
-    assert locks.try_lock(looking, shared=True)
+    assert try_lock(looking, shared=True)
     assert run_lock.holder(path) is None
     threading.Timer(0.1, os.close, [looking]).start()
     with run_lock.hold(path, "w", "r"):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import select
+import shutil
 import signal
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +20,8 @@ from claude_iterate.agent.command.sandbox import Command, Sandbox, wrapped
 from claude_iterate.core import claude_versions
 from claude_iterate.core.settings.declared import ClaudeSettings
 from claude_iterate.errors import AgentProblem
-from claude_iterate.system import processes, programs, signals, temporary_files
+from claude_iterate.system import processes, signals
+from claude_iterate.system.files import nameless_file, require_temporary_files
 
 PATIENCE = 30.0
 _LONGEST_HELP = 100_000
@@ -72,7 +74,7 @@ def _program(name: str, environ: Mapping[str, str], root: Path) -> str:
     program = name
     if os.path.sep in program:
         program = str(root / program)
-    found = programs.which(program, environ.get("PATH"))
+    found = shutil.which(program, path=environ.get("PATH"))
     if found is not None:
         return found
     if os.path.sep in program and Path(program).exists():
@@ -125,11 +127,11 @@ def _answer(
     patience: float,
     sandbox: Sandbox | None,
 ) -> str:
-    temporary_files.refuse_if_impossible()
+    require_temporary_files()
     command = prepare([*claude.command, flag], claude_environment(environ, claude), root, sandbox, given=claude.env)
     program = command.argv[0] if sandbox is None else f"Inside the sandbox ({sandbox.kind}) {claude.command[0]}"
     # Files, not pipes: a child that it leaves behind may hold a pipe open without end.
-    with temporary_files.unnamed() as out, temporary_files.unnamed() as err:
+    with nameless_file() as out, nameless_file() as err:
         code = _call(command, root, (out, err), patience)
         printed, complained = _text(out), _text(err)
     if code is None:

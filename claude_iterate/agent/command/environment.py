@@ -1,17 +1,12 @@
-"""The environment of Claude and of everything else that a run starts. Pure: nothing is started here.
-
-The guardian imports this module in a bare Python, so it needs nothing but the standard library.
-"""
+"""The environment of Claude and of everything else that a run starts. Pure: nothing is started here."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from claude_iterate.core.settings.declared import ClaudeSettings
+from claude_iterate.core.settings.declared import ClaudeSettings
 
 RUN_VARIABLE = "CLAUDE_ITERATE_RUN"
 """Holds the run's id in every process that the run starts: so they are found, however they hide."""
@@ -45,3 +40,11 @@ def run_environment(environ: Mapping[str, str], claude: ClaudeSettings, run: str
     """The environment of what a run starts: with the run's id, without the variables of a Claude around us."""
     kept = {name: value for name, value in environ.items() if name not in _NOT_INHERITED}
     return claude_environment(kept, claude) | {RUN_VARIABLE: run, WORKSPACE_VARIABLE: str(workspace)}
+
+
+def environment_outside(environ: Mapping[str, str], folders: Iterable[str]) -> dict[str, str]:
+    """This environment with a PATH that leads neither into these folders nor to where the program happens to stand."""
+    inside = tuple(f"{os.path.realpath(folder).rstrip('/')}/" for folder in folders)
+    listed = environ.get("PATH", os.defpath).split(os.pathsep)
+    safe = [path for path in listed if path.startswith("/") and not f"{os.path.realpath(path)}/".startswith(inside)]
+    return {**environ, "PATH": os.pathsep.join(safe)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,7 +16,6 @@ from claude_iterate.agent.command.environment import claude_environment
 from claude_iterate.agent.command.sandbox import SYSTEM, Sandbox
 from claude_iterate.core.settings.declared import SandboxSettings, Settings
 from claude_iterate.errors import UsageProblem
-from claude_iterate.system import programs
 
 _ACTED_ON = ("settings.json", "settings.local.json", "CLAUDE.md", "agents", "commands", "skills", "plugins", "hooks")
 """Of Claude's own folder: what a Claude outside would act on."""
@@ -152,7 +152,7 @@ def _programs(
     environment = claude_environment(environ, settings.claude)
     path = environment.get("PATH", os.defpath)
     first = settings.claude.command[0]
-    claude = programs.which(str(root / first) if os.path.sep in first else first, path)
+    claude = shutil.which(str(root / first) if os.path.sep in first else first, path=path)
     found = [Path(folder) for folder in path.split(os.pathsep) if folder.startswith("/")]
     for program in (claude, sys.executable):
         if program is not None:

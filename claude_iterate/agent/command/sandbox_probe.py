@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
 
 import msgspec
-
-from claude_iterate.system import programs
 
 KINDS = ("bwrap", "docker", "podman")
 _PATIENCE = 30.0
@@ -32,7 +31,7 @@ class Probe(msgspec.Struct, frozen=True):
 
 def probe(kind: str, environ: Mapping[str, str]) -> Probe:
     """Try one kind."""
-    found = programs.which(kind, environ.get("PATH"))
+    found = shutil.which(kind, path=environ.get("PATH"))
     if found is None:
         here = "bwrap is for Linux only." if kind == "bwrap" and not sys.platform.startswith("linux") else ""
         return Probe("", f"{kind} is not installed", here or _INSTALL[kind])

@@ -23,7 +23,7 @@ from claude_iterate.agent.command.sandbox import Command
 from claude_iterate.agent.protocol.framing import LineFramer
 from claude_iterate.core.events import Event
 from claude_iterate.errors import AgentProblem, ExpectedError, WorkspaceProblem
-from claude_iterate.system import process_table, processes, signals
+from claude_iterate.system import processes, signals
 
 CHUNK = 256 * 1024
 _PIECE = 64 * 1024
@@ -96,7 +96,7 @@ class ChildProcess:
             return
         # The first process inside leads the group and is deaf to all but SIGKILL, which takes everything with it.
         deaf = self._closed_in and number != signal.SIGKILL
-        inside = process_table.sandbox_processes(self.pid) if deaf else None
+        inside = processes.sandbox_processes(self.pid) if deaf else None
         target = self.pid if inside is None else inside[0] if group else inside[1]
         signals.send(target, number, group)
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from claude_iterate.agent.command.environment import BESIDE, RUN_VARIABLE
 from claude_iterate.agent.processes.containers import end_containers
 from claude_iterate.errors import AgentProblem
-from claude_iterate.system import process_table, processes, signals
+from claude_iterate.system import processes, signals
 
 _STEPS = ((signal.SIGINT, 2.0), (signal.SIGTERM, 1.5), (signal.SIGKILL, 5.0))
 _POLL = 0.05
@@ -119,8 +119,8 @@ def _end_processes(run: str, known: Sequence[str]) -> None:
 
 def _living(run: str, remembered: Iterable[tuple[str, ...]]) -> set[int]:
     """Living processes of the run: with its id, remembered (unless the pid is another process now), or below these."""
-    found = {pid for mark in (run, run + BESIDE) for pid in process_table.with_environment(RUN_VARIABLE, mark)}
+    found = {pid for mark in (run, run + BESIDE) for pid in processes.with_environment(RUN_VARIABLE, mark)}
     for pid, identity in remembered:
         if pid.isdigit() and processes.is_alive(int(pid)) and processes.start_identity(int(pid)) == identity:
             found.add(int(pid))
-    return found | process_table.descendants(found)
+    return found | processes.descendants(found)

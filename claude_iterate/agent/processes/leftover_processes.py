@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable
 
 from claude_iterate.agent.command.environment import RUN_VARIABLE
-from claude_iterate.system import process_table, processes, signals
+from claude_iterate.system import processes, signals
 
 _POLITE = 0.5
 _PATIENCE = 5.0
@@ -23,7 +23,7 @@ _SURVIVORS: set[int] = set()
 
 def leftovers(run: str) -> list[int]:
     """Living processes with this run's id in their environment."""
-    return list(process_table.with_environment(RUN_VARIABLE, run))
+    return list(processes.with_environment(RUN_VARIABLE, run))
 
 
 def adopted(known: Iterable[int]) -> set[int] | None:
@@ -82,7 +82,7 @@ def end_leftovers(
 def _let_collapse(run: str, known: tuple[int, ...]) -> None:
     until = time.monotonic() + _COLLAPSE
     while time.monotonic() < until:
-        if not any(process_table.is_in_sandbox(pid) for pid in {*leftovers(run), *(orphans(known) or set())}):
+        if not any(processes.is_in_sandbox(pid) for pid in {*leftovers(run), *(orphans(known) or set())}):
             return
         time.sleep(_POLL)
 
@@ -101,7 +101,7 @@ def _end(run: str, known: tuple[int, ...], also: Callable[[], set[int]]) -> tupl
         if not living:
             break
         for pid in living:
-            names.setdefault(pid, process_table.describe(pid))
+            names.setdefault(pid, processes.describe(pid))
             signals.send(pid, signal.SIGTERM if waited < _POLITE else signal.SIGKILL)
         time.sleep(_POLL)
     # What survives SIGKILL (it waits for a device, or belongs to another user) is not waited for a second time.

@@ -15,7 +15,7 @@ from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.operations import demo_project
 from claude_iterate.operations.launch import launch
 from claude_iterate.operations.run_request import RunRequest
-from claude_iterate.system import temporary_files
+from claude_iterate.system.files import require_temporary_files
 
 
 @click.command("demo")
@@ -25,7 +25,7 @@ def command(invocation: Invocation) -> int:
 
     Claude is not called and nothing is spent.
     """
-    temporary_files.refuse_if_impossible()
+    require_temporary_files()
     folder = Path(tempfile.mkdtemp(prefix="claude-iterate-demo-"))
     project, layout = demo_project.make(invocation.environ, folder)
     program = own_program()

@@ -13,7 +13,7 @@ from claude_iterate.cli import completion, options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.output_file import output_file
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
-from claude_iterate.system.near_paths import near
+from claude_iterate.system.files import near
 from claude_iterate.views import run_names
 from claude_iterate.views.json_form import document
 from claude_iterate.views.report import report_pages

@@ -19,7 +19,8 @@ from claude_iterate.errors import UsageProblem
 from claude_iterate.selftest.faults import chosen
 from claude_iterate.selftest.harness.fault import Fault
 from claude_iterate.selftest.harness.fault_runner import FaultResult, run_faults, usual_jobs
-from claude_iterate.system import signals, temporary_files
+from claude_iterate.system import signals
+from claude_iterate.system.files import require_temporary_files
 
 _SYMBOL = {"survived": "good", "skipped": "warning", "failed": "bad"}
 
@@ -62,7 +63,7 @@ def _list(faults: dict[str, Fault], as_json: bool) -> None:
 
 
 def _run(faults: dict[str, Fault], jobs: int | None, as_json: bool) -> int:
-    temporary_files.refuse_if_impossible()
+    require_temporary_files()
     folder = Path(tempfile.mkdtemp(prefix="claude-iterate-selftest-"))
     began = time.monotonic()
     results = []

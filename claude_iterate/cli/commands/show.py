@@ -13,7 +13,7 @@ from claude_iterate.core import formats
 from claude_iterate.core.events import ProofChange
 from claude_iterate.core.rules.proving import WAVERED
 from claude_iterate.core.tones import UNPROVEN, state_words, tone
-from claude_iterate.system.near_paths import near
+from claude_iterate.system.files import near
 from claude_iterate.text import local_times, wait_lines
 from claude_iterate.text.claim_lines import changed
 from claude_iterate.text.next_actions import next_actions

@@ -12,7 +12,7 @@ from claude_iterate.core.formats import listed
 from claude_iterate.core.reports import validation
 from claude_iterate.operations.launch import launch
 from claude_iterate.operations.run_request import RunRequest
-from claude_iterate.system.near_paths import near
+from claude_iterate.system.files import near
 from claude_iterate.workspace.files import atomic, untrusted_files
 from claude_iterate.workspace.files.untrusted_files import Snapshot
 

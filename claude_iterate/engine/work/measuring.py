@@ -22,7 +22,7 @@ from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.engine.work.suite_run import count_tests
 from claude_iterate.project.project_work import Look, Work
 from claude_iterate.project.snapshots import Place
-from claude_iterate.system import process_table
+from claude_iterate.system import processes
 from claude_iterate.workspace.layout import Layout
 
 _NAMES = 50
@@ -166,7 +166,7 @@ def place_of(layout: Layout, run: str, ignore: tuple[str, ...]) -> Place:
     inside = [f"{path.relative_to(root)}/" for path in own if path != root and path.is_relative_to(root)]
     kept = [str(path.relative_to(root)) for path in (layout.instructions, layout.todo) if path.is_relative_to(root)]
     notes = tuple(map(str, (layout.todo, layout.working, layout.plan, layout.impl)))
-    printed = [str(path.relative_to(root)) for path in process_table.output_files(root)]
+    printed = [str(path.relative_to(root)) for path in processes.own_output_files(root)]
     return Place(root, layout.name, run, (*inside, *printed), tuple(kept), ignore, notes)
 
 

@@ -28,7 +28,7 @@ from claude_iterate.operations.dashboard.page_followers import (
     message,
 )
 from claude_iterate.operations.steering import ask
-from claude_iterate.system import crash_reports
+from claude_iterate.system.crash_reports import write_crash_report
 from claude_iterate.views.report import report_pages
 from claude_iterate.views.report.night_report import missing_report, night_report
 from claude_iterate.views.web import run_panels, watched_project, watched_run
@@ -257,7 +257,7 @@ class GuardedApplication:
                 answer = Answer(refusal.status_code, "There is no such page.")
                 await refused(answer, visit.method)(scope, receive, closed)
         except Exception as bug:  # noqa: BLE001 - one bad page must not end the others
-            path = crash_reports.write(crash_reports.text(bug, [visit.method, visit.path]))
+            path, _ = write_crash_report(bug, [visit.method, visit.path])
             if begun:
                 return
             hint = f"A crash report is in {path}" if path else ""

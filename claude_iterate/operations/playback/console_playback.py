@@ -27,7 +27,7 @@ from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import reduce
 from claude_iterate.sinks.console.console import Console
 from claude_iterate.sinks.fanout import Sink
-from claude_iterate.system.near_paths import near
+from claude_iterate.system.files import near
 
 Pace = Callable[[Entry, Callable[[float], None]], None]
 """Returns when the moment of an entry has come. Until then it may call the given function with moments in between, on

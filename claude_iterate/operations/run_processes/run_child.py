@@ -81,7 +81,7 @@ def main() -> int:
     except KeyboardInterrupt:
         ended = Refused("Interrupted before the run began.", exit_code=INTERRUPTED)
     except Exception as bug:  # noqa: BLE001 - the boundary of this process
-        ended = Refused(*crash_reports.told(bug, sys.argv[1:]), exit_code=crash_reports.EXIT_CODE)
+        ended = Refused(*crash_reports.report_crash(bug, sys.argv[1:]), exit_code=crash_reports.EXIT_CODE)
     line.say(ended)
     return ended.exit_code
 

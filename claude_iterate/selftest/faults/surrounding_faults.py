@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from signal import SIGHUP, SIGINT, SIGTERM, Signals
 
@@ -10,7 +11,6 @@ import msgspec
 from claude_iterate.selftest.harness import expectations, interventions, webhook_receiver
 from claude_iterate.selftest.harness.fault import Expected, Fault, FaultProject
 from claude_iterate.selftest.harness.script_steps import GO, HANG, INIT, LEFT, READY, done, more, said
-from claude_iterate.system import programs
 
 
 def _read_only(project: FaultProject) -> None:
@@ -48,7 +48,7 @@ _GIT = "git -c user.name=a -c user.email=a@b"
 
 
 def _no_git() -> str:
-    return "" if programs.which("git", None) else "there is no git"
+    return "" if shutil.which("git") else "there is no git"
 
 
 def _without_rules(project: FaultProject) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from claude_iterate.selftest.harness.fault import Check, FaultProject
 from claude_iterate.selftest.harness.scripted_project import Done, TooSlow
-from claude_iterate.system import process_table, processes
+from claude_iterate.system import processes
 from claude_iterate.workspace.run_folder import run_lock
 
 LONGEST_ARGUMENT = 128 * 1024
@@ -21,7 +21,7 @@ def no_process_is_left(project: FaultProject, _done: Done) -> str:
     try:
         project.gone()
     except TooSlow:
-        names = ", ".join(process_table.describe(pid) for pid in project.processes())
+        names = ", ".join(processes.describe(pid) for pid in project.processes())
         return f"processes are left: {names}"
     return ""
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from claude_iterate.selftest.harness.fault import FaultProject, Intervention
 from claude_iterate.selftest.harness.scripted_project import COMMAND_LINE, NAME, Done
-from claude_iterate.system import process_table, processes, signals
+from claude_iterate.system import processes, signals
 
 
 def go(project: FaultProject) -> None:
@@ -94,8 +94,8 @@ def killed(event: str, count: int = 1, mess: bool = False, guardian: bool = Fals
 
 def _kill_guardian(runner: int) -> None:
     """It is the only child of the runner that is a shell."""
-    for pid in process_table.descendants({runner}):
-        if process_table.describe(pid).startswith("/bin/sh"):
+    for pid in processes.descendants({runner}):
+        if processes.describe(pid).startswith("/bin/sh"):
             signals.send(pid, signal.SIGKILL)
 
 

@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 
 from claude_iterate.core.settings.catalogue import catalogue
-from claude_iterate.system import process_table, signals
+from claude_iterate.system import processes, signals
 from claude_iterate.workspace.layout import Layout
 
 NAME = "my-task"
@@ -207,7 +207,7 @@ class ScriptedProject:
     def processes(self) -> list[int]:
         """Every living process of this project except the commands that were started here."""
         ours = {process.pid for process in self.started if process.poll() is None}
-        return [pid for pid in process_table.with_environment(_MARK, str(self.state)) if pid not in ours]
+        return [pid for pid in processes.with_environment(_MARK, str(self.state)) if pid not in ours]
 
     def gone(self) -> None:
         """Every process ends."""

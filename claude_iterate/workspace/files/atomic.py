@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from claude_iterate.system import locks
+from claude_iterate.system.files import try_lock
 
 _TEMPORARY = re.compile(r"\.(?P<target>.+)\.[a-z0-9_]{8}\.tmp")
 
@@ -91,7 +91,7 @@ def _with_free_lock(path: Path, remove: bool = False) -> bool:
             return False
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
         try:
-            if not locks.try_lock(handle):
+            if not try_lock(handle):
                 return False
             if remove:
                 os.unlink(path)
@@ -112,7 +112,7 @@ def _locked_file(target: Path) -> IO[bytes]:
             file = _new_file(target)
         except FileExistsError:
             continue
-        locked = locks.try_lock(file.fileno())
+        locked = try_lock(file.fileno())
         if locked is None or (locked and os.fstat(file.fileno()).st_nlink):
             return file
         file.close()

@@ -16,7 +16,7 @@ import msgspec
 
 from claude_iterate.core import events
 from claude_iterate.core.abridgement import FLOODS, Floods, abridged
-from claude_iterate.system import temporary_files
+from claude_iterate.system.files import nameless_file
 from claude_iterate.workspace.files import atomic
 from claude_iterate.workspace.files.restorable_file import RestorableFile
 from claude_iterate.workspace.journal.reader import WORDS, is_word
@@ -232,7 +232,7 @@ class Reserve:
         if self._file is not None:
             return ""
         try:
-            self._file = file = temporary_files.unnamed(self._folder)
+            self._file = file = nameless_file(self._folder)
             # Random bytes, because some file systems compress everything else.
             if file.write(os.urandom(SIZE)) < SIZE:
                 file.write(b"\0")  # a short write does not give the reason; the next one does

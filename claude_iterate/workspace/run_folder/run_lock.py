@@ -17,7 +17,8 @@ from typing import Any
 
 from claude_iterate.core import formats
 from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.system import locks, processes
+from claude_iterate.system import processes
+from claude_iterate.system.files import try_lock, unlock
 from claude_iterate.workspace.files.folders import writing
 from claude_iterate.workspace.files.restorable_file import identity_of
 from claude_iterate.workspace.run_folder import runner
@@ -137,7 +138,7 @@ def _is_locked(path: Path) -> bool:
     except OSError:
         return False
     try:
-        return locks.try_lock(handle, shared=True) is False
+        return try_lock(handle, shared=True) is False
     finally:
         os.close(handle)
 
@@ -158,7 +159,7 @@ def _acquired(handle: int, path: Path, needed: bool = False) -> bool:
     """Take the lock. Retry briefly while a reader holds it shared, or until the exclusive holder has written its
     name. Where there are no locks: True, unless it is needed."""
     deadline = time.monotonic() + _RETRY_FOR
-    while not (taken := locks.try_lock(handle)) and (needed or taken is not None):
+    while not (taken := try_lock(handle)) and (needed or taken is not None):
         pid = runner.holder_named_in(path).get("pid")
         has_a_name = isinstance(pid, int) and processes.is_alive(pid)
         if (has_a_name and not _held_by_readers(handle)) or time.monotonic() > deadline:
@@ -168,9 +169,9 @@ def _acquired(handle: int, path: Path, needed: bool = False) -> bool:
 
 
 def _held_by_readers(handle: int) -> bool:
-    if not locks.try_lock(handle, shared=True):
+    if not try_lock(handle, shared=True):
         return False
-    locks.unlock(handle)
+    unlock(handle)
     return True
 
 

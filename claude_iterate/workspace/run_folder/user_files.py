@@ -13,7 +13,7 @@ import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from claude_iterate.system import locks
+from claude_iterate.system.files import try_lock
 from claude_iterate.workspace import plan_file
 from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.layout import PROJECT_FILES, Layout
@@ -173,7 +173,7 @@ class KeptFile:
             handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=folder)
             try:
                 with os.fdopen(handle, "wb") as file:
-                    locks.try_lock(handle)
+                    try_lock(handle)
                     file.write(self._data or b"")
                     file.flush()
                     os.fchmod(handle, self._mode)

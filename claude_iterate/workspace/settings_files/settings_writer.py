@@ -19,7 +19,7 @@ from claude_iterate.core.settings.catalogue import Setting, canonical, catalogue
 from claude_iterate.core.settings.kinds import Kind
 from claude_iterate.core.settings.layers import accepted_text, unknown_key
 from claude_iterate.errors import SettingsProblem, UsageProblem
-from claude_iterate.system import locks
+from claude_iterate.system.files import try_lock
 from claude_iterate.workspace.files import folders
 from claude_iterate.workspace.layout import PROJECT_FILES
 from claude_iterate.workspace.settings_files import settings_documents, settings_reader
@@ -172,7 +172,7 @@ def _locked(path: Path) -> Iterator[None]:
         handle = os.open(Path(os.path.realpath(path)).parent, os.O_RDONLY)
         try:
             deadline = time.monotonic() + _PATIENCE
-            while not locks.try_lock(handle) and time.monotonic() < deadline:
+            while not try_lock(handle) and time.monotonic() < deadline:
                 time.sleep(0.01)
             yield
         finally:

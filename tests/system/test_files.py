@@ -1,40 +1,21 @@
-"""Programs are found as `shutil.which` finds them, and temporary files are where the system keeps them."""
+"""Temporary files are where the system keeps them, and have no name."""
 
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
 import pytest
 
 from claude_iterate.errors import ExpectedError
-from claude_iterate.system import programs, temporary_files
-
-
-def test_a_program_is_found_as_shutil_finds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first executable file in the folders of the path; a path of its own is used as it is."""
-    first, second = tmp_path / "first", tmp_path / "second"
-    (first / "folder").mkdir(parents=True)
-    second.mkdir()
-    for file, mode in ((first / "plain", 0o644), (second / "plain", 0o755), (second / "folder", 0o755)):
-        file.write_text("#!/bin/sh\n")
-        file.chmod(mode)
-    monkeypatch.chdir(second)
-    paths = [f"{first}:{second}", str(first), "", f"{first}::", None, "/bin:/usr/bin"]
-    names = ["plain", "folder", "missing", "sh", "./plain", str(second / "plain"), str(first / "plain"), str(first)]
-    for path in paths:
-        for name in names:
-            assert programs.which(name, path) == shutil.which(name, path=path), (name, path)
-    monkeypatch.delenv("PATH")
-    assert programs.which("sh", None) == shutil.which("sh")
+from claude_iterate.system.files import nameless_file, require_temporary_files
 
 
 def test_a_file_without_a_name_is_private_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It can be written and read again, in the folder that is asked for, or else in TMPDIR."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     for folder in (tmp_path, None):
-        with temporary_files.unnamed(folder) as file:
+        with nameless_file(folder) as file:
             file.write(b"some words")
             file.seek(0)
             assert file.read() == b"some words"
@@ -47,13 +28,13 @@ def test_a_file_without_a_name_is_private_and_leaves_nothing(tmp_path: Path, mon
 def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     """A file is never put elsewhere than asked for."""
     with pytest.raises(OSError, match="No such file"):
-        temporary_files.unnamed(tmp_path / "missing")
+        nameless_file(tmp_path / "missing")
 
 
 def test_a_bad_tmpdir_is_no_reason_to_refuse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The system's own folder is used instead, as Python does."""
     monkeypatch.setenv("TMPDIR", str(tmp_path / "missing"))
-    temporary_files.refuse_if_impossible()
+    require_temporary_files()
 
 
 def test_no_folder_for_temporary_files_is_an_expected_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,7 +42,7 @@ def test_no_folder_for_temporary_files_is_an_expected_error(monkeypatch: pytest.
     monkeypatch.setattr(os, "open", _refuse)
     monkeypatch.setattr("tempfile.tempdir", None)
     with pytest.raises(ExpectedError) as caught:
-        temporary_files.refuse_if_impossible()
+        require_temporary_files()
     assert "TMPDIR" in caught.value.hint
 
 
