@@ -12,7 +12,7 @@ from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.events.vocabulary import Meaning, Point
 from claude_iterate.core.formats import duration
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
-from claude_iterate.operations import hook_trial
+from claude_iterate.operations.hooks import HookTrial, try_hook
 from claude_iterate.workspace.run_folder import hook_files
 from claude_iterate.workspace.run_folder.hook_files import HookFile
 
@@ -85,7 +85,7 @@ def test(invocation: Invocation, point: str, workspace: str | None, as_json: boo
     for file in found:
         if file.problem:
             raise WorkspaceProblem(f"{file.shown} is not run: {file.problem}.", file.fix)
-        done = hook_trial.trial(project, layout, settings, file)
+        done = try_hook(project, layout, settings, file)
         rows.append({**_document(file), "code": done.code, "means": str(done.means), "output": done.output})
         rows[-1] |= {"seconds": round(done.duration, 3), "problem": done.problem or None}
         if not as_json:
@@ -97,7 +97,7 @@ def test(invocation: Invocation, point: str, workspace: str | None, as_json: boo
     return 1 if any(row["means"] in {Meaning.FAILED, Meaning.ABORT} or row["code"] is None for row in rows) else 0
 
 
-def _tell(file: HookFile, done: Any) -> None:
+def _tell(file: HookFile, done: HookTrial) -> None:
     if done.output.strip():
         output.result(output.foreign(done.output.rstrip()))
     not_ended = f"could not be started: {done.problem}" if done.problem else "did not end in time"

@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 from typing import IO
@@ -32,7 +33,7 @@ _TAIL = 65536
 _GRACE = 2.0
 
 
-class Trial(msgspec.Struct, frozen=True):
+class HookTrial(msgspec.Struct, frozen=True):
     """How the hook ended; `code` is None when it could not be started or took too long."""
 
     code: int | None
@@ -42,62 +43,56 @@ class Trial(msgspec.Struct, frozen=True):
     problem: str = ""
 
 
-def trial(project: Project, layout: Layout, settings: Settings, file: HookFile) -> Trial:
+def try_hook(project: Project, layout: Layout, settings: Settings, file: HookFile) -> HookTrial:
     """Call the hook with what is known of the last run, in the sandbox that the settings ask for. Nothing of what it
     starts is left when it has ended."""
     mark = f"hook-test-{os.urandom(6).hex()}"
-    here = _situation(layout, file.point)
+    here = _last_situation(layout, file.point)
     given = hook_facts.variables(here)
     environment = run_environment(project.environ, settings.claude, mark, layout.folder) | given
     sandbox = sandboxing.for_programs(project, layout, settings, mark)
     command = discovery.prepare_program([str(file.path)], environment, layout.root, sandbox, given=given)
     began = time.monotonic()
+    with tempfile.TemporaryFile() as stdin:
+        stdin.write(hook_facts.document(here))
+        stdin.seek(0)
+        try:
+            process = subprocess.Popen(
+                command.argv,
+                cwd=layout.root,
+                env=command.environment,
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except OSError as error:
+            problem = error.strerror or str(error)
+            return HookTrial(None, "", 0.0, hook_rules.meaning(file.point, None, "", settings.hooks), problem)
     try:
-        process = subprocess.Popen(
-            command.argv,
-            cwd=layout.root,
-            env=command.environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    except OSError as error:
-        problem = error.strerror or str(error)
-        return Trial(None, "", 0.0, hook_rules.meaning(file.point, None, "", settings.hooks), problem)
-    try:
-        code, output = _watched(process, hook_facts.document(here), settings.hooks.timeout)
+        code, output = _await_end(process, settings.hooks.timeout)
     finally:
         _end(process)
         leftover_processes.end_marked(mark)
         if sandbox is not None and sandbox.is_container:
             end_containers(sandbox.program, mark)
     means = hook_rules.meaning(file.point, code, "" if code is not None else Cause.TIMEOUT, settings.hooks)
-    return Trial(code, output, time.monotonic() - began, means)
+    return HookTrial(code, output, time.monotonic() - began, means)
 
 
-def _watched(process: subprocess.Popen[bytes], given: bytes, most: float) -> tuple[int | None, str]:
-    """Until the hook itself has ended: what it left behind may hold its output open."""
+def _await_end(process: subprocess.Popen[bytes], timeout: float) -> tuple[int | None, str]:
+    """The exit code and the end of the output. The hook itself counts: what it left behind may hold its output open."""
     tail = bytearray()
-    assert process.stdin is not None
     assert process.stdout is not None
-    feed = threading.Thread(target=_feed, args=(process.stdin, given), daemon=True)
-    feed.start()
     drain = threading.Thread(target=_drain, args=(process.stdout, tail), daemon=True)
     drain.start()
     try:
-        code: int | None = process.wait(most)
+        code: int | None = process.wait(timeout)
     except subprocess.TimeoutExpired:
         code = None
         _end(process)
-    feed.join(_GRACE)
     drain.join(_GRACE)
     return code, bytes(tail).decode("utf-8", "replace")
-
-
-def _feed(stdin: IO[bytes], given: bytes) -> None:
-    with contextlib.suppress(OSError), stdin:  # a hook need not read
-        stdin.write(given)
 
 
 def _drain(stdout: IO[bytes], tail: bytearray) -> None:
@@ -116,7 +111,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
                 process.wait(_GRACE)
 
 
-def _situation(layout: Layout, point: Point) -> hook_facts.Situation:
+def _last_situation(layout: Layout, point: Point) -> hook_facts.Situation:
     """As in the last run, with its last iteration; before the first run, as in one that begins."""
     found = reader.last_run(layout, ("run",))
     mode = metadata.read(layout.metadata).mode
