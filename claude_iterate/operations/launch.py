@@ -29,7 +29,7 @@ from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.errors import AgentProblem
 from claude_iterate.operations import permissions, run_checks, run_plan, sandboxing, worktree_of_run
-from claude_iterate.operations.cassettes.cassette import Cassette, choose_cassette
+from claude_iterate.operations.cassettes import Cassette, choose_cassette
 from claude_iterate.operations.permissions import Permissions
 from claude_iterate.operations.run_plan import Agent, plan_run
 from claude_iterate.operations.run_request import RunRequest
@@ -146,7 +146,7 @@ def _launch(
         used = dry_run_files.layout_for(layout, run) if request.dry_run else worktree_of_run.layout_in(layout, tree)
         plan = plan_run(project, used, settings, request, run, agent, before)
         plan = worktree_of_run.plan_in(plan, tree, request.held)
-        plan = cassette.planned(plan) if cassette is not None else plan
+        plan = cassette.plan_in(plan) if cassette is not None else plan
         if sandbox is not None:
             plan = _boxed(plan, sandbox, layout, None if tree is None else tree.place)
         warnings = run_checks.warnings(project, layout, settings, request)

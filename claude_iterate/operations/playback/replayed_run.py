@@ -20,7 +20,7 @@ from claude_iterate.core.secrets.redact import Redactor
 from claude_iterate.core.state.recorded_settings import recorded_settings
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
-from claude_iterate.operations.cassettes.recorded_calls import RecordedCalls, raw_output
+from claude_iterate.operations.cassettes import RecordedCalls, raw_outputs
 from claude_iterate.operations.playback import console_playback
 from claude_iterate.operations.playback.console_playback import ConsolePlayback, RecordedPace, recorded_console
 from claude_iterate.operations.playback.terminal_recordings import COLUMNS, Cast, ShownLines, picture
@@ -96,11 +96,9 @@ class RawOutputs:
     """The raw output of each call of a run, in their order. `missing` says in one sentence what is not there."""
 
     def __init__(self, layout: Layout, run: str) -> None:
-        calls, taken = RecordedCalls(), set[Path]()
-        for entry in reader.milestones(layout.journal(run)):
-            calls.take(entry)
-        self.outputs = [raw_output(layout, run, call, taken) for call in calls.calls]
-        lost = [call.name for call, found in zip(calls.calls, self.outputs, strict=True) if found.missing]
+        calls = RecordedCalls(reader.milestones(layout.journal(run))).calls
+        self.outputs = raw_outputs(layout, run, calls)
+        lost = [call.name for call, found in zip(calls, self.outputs, strict=True) if found.missing]
         self.missing = _missing(lost, self.outputs)
 
     def restored(self, found: Iterable[events.Entry], redactor: Callable[[], Redactor]) -> Iterator[events.Entry]:

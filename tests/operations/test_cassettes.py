@@ -11,17 +11,13 @@ import pytest
 from claude_iterate.core import events
 from claude_iterate.core.events.vocabulary import Cause, Kind
 from claude_iterate.core.reports.status import Change, Status
-from claude_iterate.operations.cassettes.cassette import steps
-from claude_iterate.operations.cassettes.recorded_calls import RecordedCalls
+from claude_iterate.operations.cassettes import RecordedCalls
 
 OK = events.Outcome(Kind.OK)
 
 
 def recorded(*found: events.Event) -> RecordedCalls:
-    calls = RecordedCalls()
-    for number, event in enumerate(found, 1):
-        calls.take(events.Entry(number, 0.0, 0.0, event))
-    return calls
+    return RecordedCalls(events.Entry(number, 0.0, 0.0, event) for number, event in enumerate(found, 1))
 
 
 def line(text: str) -> bytes:
@@ -47,7 +43,7 @@ def test_what_came_beside_stands_between_the_lines(tmp_path: Path) -> None:
         events.IterationFinished(1, OK, done),
     )
     [call] = calls.calls
-    found = steps(call, raw)
+    found = call.steps(raw)
     ends = [len(line("one")), raw.stat().st_size]
     parts = [
         {"part": {"path": str(raw), "start": start, "end": end}}
@@ -80,7 +76,7 @@ def test_a_call_ends_as_it_ended(tmp_path: Path, ends: tuple[events.Event, ...],
     raw = tmp_path / "0001.ndjson"
     raw.touch()
     [call] = recorded(events.IterationStarted(1), events.AgentStarted(1), *ends).calls
-    assert steps(call, raw) == step
+    assert call.steps(raw) == step
 
 
 def test_boxes_and_plans_are_written_again() -> None:
@@ -94,7 +90,7 @@ def test_boxes_and_plans_are_written_again() -> None:
         events.PlanRead(0, 1, 1, 1, "b2"),
     )
     assert calls.plan == "# Plan a1\n\n- [ ] Task 1\n- [ ] Task 2 (refs: recorded)\n"
-    assert [one.value["text"] for one in calls.calls[0].beside] == [
+    assert [step["write"]["text"] for _, step in calls.calls[0].beside] == [
         "- [x] item 1\n- [ ] item 2\n",
         "# Plan b2\n\n- [~] Task 1\n- [x] Task 2 (refs: recorded)\n",
     ]

@@ -1,0 +1,377 @@
+"""A recorded run as Claude: its calls become steps for the built-in fake, which plays them in a dry run.
+
+What Claude printed is played from `raw/` as it is; the fake gets the file and where to read, never a copy. The reports,
+the plan and standard error are not in `raw/`; the journal says when they came and what they said. A run that cannot be
+played is refused with a clear word before anything is written.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+from msgspec.structs import replace
+
+from claude_iterate.agent.protocol.stream import Translator
+from claude_iterate.core import events
+from claude_iterate.core.events import Warned
+from claude_iterate.core.events.run_events import JOURNAL_FORMAT
+from claude_iterate.core.events.vocabulary import Cause, Purpose
+from claude_iterate.core.formats import counted
+from claude_iterate.core.reports.status import Status
+from claude_iterate.core.settings.declared import Settings
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.state.steps import reduce
+from claude_iterate.engine.plan import Plan
+from claude_iterate.errors import UsageProblem, WorkspaceProblem
+from claude_iterate.views import run_names
+from claude_iterate.views.full_texts import FullTexts, call_name, full_texts, prompt_of
+from claude_iterate.workspace import metadata
+from claude_iterate.workspace.files import atomic
+from claude_iterate.workspace.journal import reader
+from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.project import Project
+
+VARIABLE = "CLAUDE_ITERATE_FAKE_CASSETTE"
+_PATIENCE = 10.0
+"""Seconds, beyond the quiet that a report needs, in which the run is expected to notice it."""
+_REAL = "Checks, stop scripts and hooks run for real, in the project as it is now: the recorded work is not put there."
+ITERATION, REVIEW = "iterations", "reviews"
+_AT_THE_END = math.inf
+_BY_THE_RUN = frozenset({Cause.IDLE, Cause.TIMEOUT, Cause.DURATION, Cause.LINGERING})
+"""The run cut the call by itself; after any other cut the user had asked for it."""
+_PRINTED = frozenset(get_args(events.StreamEvent)) - {events.UsageReported, events.ErrorPrinted}
+_FIRST_LINES = 100
+"""A session introduces itself in one of them."""
+Step = dict[str, Any]
+"""What the fake is to do: one verb with its value."""
+
+
+class RecordedCall(msgspec.Struct):
+    """One call: `kind` says what it was for, `name` is that of its file in `raw/`; of a review only the beginning of
+    the name is known, and the session tells which one it is. `beside` are steps for what was not printed, each with the
+    number of events that were printed before it. `hung`: the call did not end by itself."""
+
+    kind: str
+    name: str
+    number: int
+    session: str = ""
+    beside: tuple[tuple[float, Step], ...] = ()
+    exit_code: int | None = None
+    hung: bool = False
+
+    def add(self, after: float, verb: str, value: Any) -> None:
+        """Something that was not printed."""
+        self.beside = (*self.beside, (after, {verb: value}))
+
+    def steps(self, path: Path, named: str = "") -> list[Step]:
+        """What the fake does for this call, whose output is in `path`. `named` is the id that a review in prose was
+        given. A call whose end is not recorded died with its run."""
+        code = 1 if self.exit_code is None else self.exit_code
+        return [*self._printed(path, named), {"exit": code} if code >= 0 else {"die": -code}]
+
+    def _printed(self, path: Path, named: str) -> Iterator[Step]:
+        """The output in parts, and between them what came beside it."""
+        waiting, start, size = list(self.beside), 0, path.stat().st_size
+        for place, printed in _line_ends(path) if any(after < _AT_THE_END for after, _ in waiting) else ():
+            due = [step for after, step in waiting if after <= printed]
+            if due:
+                yield from _part(path, start, place, named)
+                yield from due
+                waiting, start = waiting[len(due) :], place
+        yield from _part(path, start, size, named)
+        yield from (step for _, step in waiting)
+
+
+def _line_ends(path: Path) -> Iterator[tuple[int, int]]:
+    """Where each line ends, and how many events there were by then; first the beginning, where there are none."""
+    translator, place, printed = Translator(), 0, 0
+    yield place, printed
+    with path.open("rb") as file:
+        for line in file:
+            place += len(line)
+            printed += len(translator.translate(line.rstrip(b"\n")))
+            yield place, printed
+
+
+def _part(path: Path, start: int, end: int, named: str) -> Iterator[Step]:
+    if end > start:
+        yield {"part": {"path": str(path), "start": start, "end": end, **({"named": named} if named else {})}}
+
+
+class RecordedCalls:
+    """The calls in the entries of a run. `plan` and `report` are what the agent's files were before the first of them,
+    as far as the journal tells."""
+
+    def __init__(self, entries: Iterable[events.Entry]) -> None:
+        self.started: events.RunStarted | None = None
+        self.calls: list[RecordedCall] = []
+        self.plan = ""
+        self.report: Step | None = None
+        self._state = RunState()
+        self._next = RecordedCall(ITERATION, "", 0)
+        self._claim = 0
+        self._call: RecordedCall | None = None
+        self._printed = 0
+        self._reported: Step | None = None
+        self._has_news = False
+        for entry in entries:
+            self._take(entry)
+
+    @property
+    def iterations(self) -> int:
+        """How many iterations there are, each counted once however often it was tried."""
+        return len({call.number for call in self.calls if call.kind == ITERATION})
+
+    def _take(self, entry: events.Entry) -> None:
+        event = entry.event
+        self._state = reduce(self._state, entry)
+        if type(event) in _PRINTED:
+            self._printed += 1
+        match event:
+            case events.RunStarted():
+                self.started = event
+            case events.IterationStarted(number=number):
+                attempt = self._state.streaks.retries + 1
+                self._next = RecordedCall(ITERATION, call_name(number, attempt), number)
+            case events.VerificationStarted():
+                self._claim = event.claim
+            case events.ReviewStarted():
+                self._next = RecordedCall(REVIEW, f"review-{self._claim}", self._claim)
+            case events.AgentStarted():
+                self._call = replace(self._next)
+                self.calls.append(self._call)
+                self._printed, self._reported = 0, None
+            case events.IterationFinished() | events.ReviewFinished():
+                if self._call is not None and isinstance(event, events.IterationFinished):
+                    self._end(self._call, event.status)
+                self._call = None
+            case events.PlanRead():
+                self._read_plan(event)
+            case _ if self._call is not None:
+                self._during(event, self._call)
+
+    def _during(self, event: events.Event, call: RecordedCall) -> None:
+        match event:
+            case events.SessionOpened():
+                call.session = call.session or event.session
+            case events.ErrorPrinted():
+                call.add(self._printed, "stderr", f"{event.text}\n")
+            case events.CutStarted() if event.cause in _BY_THE_RUN:
+                call.hung = True
+                call.add(self._printed, "wait_for_cut", event.cause)
+            case events.AgentExited():
+                call.exit_code = event.code
+            case events.StatusChanged():
+                self._note_earlier_report(event)
+                self._reported = _report(event.status)
+                if call.exit_code is None:
+                    call.add(self._printed, "reported", self._reported)
+                else:
+                    call.add(_AT_THE_END, "status", self._reported)
+
+    def _note_earlier_report(self, event: events.StatusChanged) -> None:
+        """The first news are news against a report that was there before the run."""
+        now, change = event.status, event.change
+        if not self._has_news and (change.items, change.total) != (now.completed or 0, now.total or 0):
+            there = {"completed": (now.completed or 0) - change.items, "total": (now.total or 0) - change.total}
+            self.report = {"complete": False, "progress": there}
+        self._has_news = True
+
+    def _end(self, call: RecordedCall, status: Status | None) -> None:
+        if status is not None and status.source == "boxes":
+            call.add(_AT_THE_END, "write", {"path": "TODO.md", "text": _boxes(status)})
+        elif status is not None and status.source == "file" and _report(status) != self._reported:
+            call.add(_AT_THE_END, "status", _report(status))
+
+    def _read_plan(self, event: events.PlanRead) -> None:
+        """A plan is read between calls: it is what the last iteration left."""
+        last = next((call for call in reversed(self.calls) if call.kind == ITERATION), None)
+        if last is None:
+            self.plan = _plan(event)
+        else:
+            last.add(_AT_THE_END, "write", {"path": "IMPLEMENTATION_PLAN.md", "text": _plan(event)})
+
+
+def _report(status: Status) -> dict[str, Any]:
+    """The report as an agent writes it."""
+    found: dict[str, Any] = {"complete": status.complete}
+    if status.total is not None:
+        found["progress"] = {"completed": status.completed or 0, "total": status.total}
+    for key in ("worked", "summary", "phase", "blocked"):
+        if getattr(status, key) is not None:
+            found[key] = getattr(status, key)
+    return found | ({"blockers": list(status.blockers)} if status.blockers else {})
+
+
+def _boxes(status: Status) -> str:
+    done, total = status.completed or 0, status.total or 0
+    return "".join(f"- [{'x' if number <= done else ' '}] item {number}\n" for number in range(1, total + 1))
+
+
+def _plan(read: events.PlanRead) -> str:
+    """A plan with as many tasks in each state. The checksum makes two plans with equal counts different texts."""
+    marks = " " * read.open + "~" * read.doing + "x" * read.done
+    tasks = [
+        f"- [{mark}] Task {number}{'' if number <= read.without_refs else ' (refs: recorded)'}\n"
+        for number, mark in enumerate(marks, 1)
+    ]
+    return "".join([f"# Plan {read.fingerprint}\n\n", *tasks]) if read.fingerprint else ""
+
+
+def raw_outputs(layout: Layout, run: str, calls: Iterable[RecordedCall]) -> list[FullTexts]:
+    """What Claude printed in each of these calls, or why it is not there. Each file is that of one call."""
+    found: list[FullTexts] = []
+    for call in calls:
+        name = call.name
+        if call.kind == REVIEW:
+            name = _review_name(layout, run, call, {output.path for output in found})
+        found.append(full_texts(layout, run, name))
+    return found
+
+
+def _review_name(layout: Layout, run: str, call: RecordedCall, taken: set[Path]) -> str:
+    """The name of a review's file: its session tells; one that opened none is the oldest that is left."""
+    folder = Path(layout.raw(run, "")).parent
+    left = [path for path in folder.glob(f"{call.name}-*.ndjson") if path not in taken]
+    left.sort(key=lambda path: (path.stat().st_mtime_ns, path.name))
+    return next((path.name.removesuffix(".ndjson") for path in left if _session_of(path) == call.session), call.name)
+
+
+def _session_of(path: Path) -> str:
+    translator = Translator()
+    with path.open("rb") as file:
+        for line in itertools.islice(file, _FIRST_LINES):
+            for event in translator.translate(line.rstrip(b"\n")):
+                if isinstance(event, events.SessionOpened):
+                    return event.session
+    return ""
+
+
+class Cassette(msgspec.Struct, frozen=True):
+    """The recorded run `run`, ready to be played. `calls` are steps by kind of call; `plan` and `report` are what the
+    agent's files were before; `hung` counts the calls that wait for the run to cut them."""
+
+    run: str
+    iterations: int
+    calls: dict[str, list[list[Step]]]
+    hung: int = 0
+    plan: str = ""
+    report: dict[str, Any] | None = None
+
+    @property
+    def reviews(self) -> int:
+        """How many reviews there are."""
+        return len(self.calls[REVIEW])
+
+    def plan_in(self, plan: Plan) -> Plan:
+        """The plan of a run that plays it: no iteration more than were recorded."""
+        most = min(plan.max_iterations or self.iterations, self.iterations)
+        environ = {**plan.environ, VARIABLE: str(_place(plan.layout))}
+        return replace(plan, cassette=self.run, max_iterations=most, environ=environ)
+
+    def warnings(self, settings: Settings) -> list[Warned]:
+        """What the user should know before it is played."""
+        reviews = counted(self.reviews, "review") if self.reviews else "no review"
+        there = f"{counted(self.iterations, 'iteration')}, {reviews}"
+        found = [Warned(f"Run {self.run} is played: {there}. Nothing is paid, and waits end at once.", _REAL)]
+        if settings.verification.auto_verify and not self.reviews:
+            found.append(
+                Warned("The recording has no review, so a review gives no verdict.", "Try it with --no-verify.")
+            )
+        if self.hung:
+            cut = f"{counted(self.hung, 'recorded call')} did not end by itself: the run waits until it cuts it."
+            found.append(Warned(cut, "To cut it sooner: CLAUDE_ITERATE_TIMEOUTS__IDLE=5s before the command."))
+        return found
+
+    def insert(self, plan: Plan) -> None:
+        """Put it into the copy that the dry run works on, in place of the agent's files of today."""
+        layout, watch = plan.layout, plan.settings.notification.status_watch
+        for path in (layout.todo, layout.status, layout.plan):
+            path.unlink(missing_ok=True)
+        if layout.impl.is_dir():
+            shutil.rmtree(layout.impl)
+        if self.plan:
+            atomic.write_text(layout.plan, self.plan)
+        if self.report is not None:
+            atomic.write_json(layout.status, self.report)
+        place = _place(layout)
+        place.parent.mkdir()
+        # A report that is not watched for is noticed at the end of the call.
+        patience = watch.debounce_ms / 1000 + _PATIENCE if watch.enabled else 0.0
+        atomic.write_json(place, {**self.calls, "journal": str(layout.journal(plan.run)), "patience": patience})
+
+
+def _place(layout: Layout) -> Path:
+    return layout.agent_folder / ".cassette" / "cassette.json"
+
+
+def choose_cassette(project: Project, layout: Layout, wanted: str, mode: str) -> Cassette:
+    """The run of this workspace that the user names; `mode` is that of the run to come."""
+    another = f"Choose another run: claude-iterate logs {layout.name} --list"
+    _refuse_other_workspace(project, layout, wanted, another)
+    run = run_names.chosen(layout, wanted)
+    path = layout.journal(run)
+    if not path.is_file():
+        raise WorkspaceProblem(f"Run {run} has no journal: {path}", another)
+    metadata.refuse_newer(reader.format_of(path), JOURNAL_FORMAT, f"The journal of run {run}")
+    recorded = RecordedCalls(reader.read(path))
+    if why := _why_unplayable(run, recorded):
+        raise WorkspaceProblem(why, another)
+    assert recorded.started is not None
+    recorded_mode = recorded.started.mode
+    if recorded_mode != mode:
+        there = f"claude-iterate {recorded_mode} {layout.name} --dry-run --cassette {run_names.short(run)}"
+        hint = there if recorded_mode in {"plan", "build"} else another
+        raise WorkspaceProblem(f"Run {run} was in {recorded_mode} mode, and this one is in {mode} mode.", hint)
+    calls: dict[str, list[list[Step]]] = {ITERATION: [], REVIEW: []}
+    for call, output in zip(recorded.calls, raw_outputs(layout, run, recorded.calls), strict=True):
+        if output.missing:
+            raise WorkspaceProblem(f"Run {run} cannot be played. {output.missing}", another)
+        if output.is_cut:
+            raise WorkspaceProblem(
+                f"Run {run} cannot be played: the call {call.name} printed more than is kept.", another
+            )
+        calls[call.kind].append(call.steps(output.path, _review_id(layout, run, call, output.path)))
+    hung = sum(call.hung for call in recorded.calls)
+    return Cassette(run, recorded.iterations, calls, hung, recorded.plan, recorded.report)
+
+
+def _refuse_other_workspace(project: Project, layout: Layout, wanted: str, another: str) -> None:
+    """A run of another task would report progress of that one."""
+    if "/" in wanted:
+        raise UsageProblem(f"{wanted!r} is a path, not the id of a run.", another)
+    others = [name for name in project.workspaces() if name != layout.name]
+    owner = next((name for name in others if wanted in project.layout(name).run_ids()), "")
+    if not owner and wanted in layout.run_ids():  # this one may be a copy, or was renamed
+        started = reader.beginning(layout.journal(wanted))
+        owner = started.workspace if started is not None and started.workspace in others else ""
+    if owner:
+        raise WorkspaceProblem(
+            f"{wanted} is a run of the workspace {owner}, not of {layout.name}.",
+            f"Play it there: claude-iterate run {owner} --dry-run --cassette {wanted}",
+        )
+
+
+def _why_unplayable(run: str, recorded: RecordedCalls) -> str:
+    started = recorded.started
+    if started is None:
+        return f"The journal of run {run} has no beginning, so it cannot be played."
+    if started.purpose != Purpose.RUN:
+        return f"Run {run} is a `{started.purpose}`: it has no iterations to play."
+    return "" if recorded.iterations else f"Run {run} ended before its first iteration: there is nothing to play."
+
+
+def _review_id(layout: Layout, run: str, call: RecordedCall, path: Path) -> str:
+    """The id that a review in prose had to repeat; that of the run that plays it is another one."""
+    if call.kind != REVIEW:
+        return ""
+    prompt = prompt_of(layout, run, path.name.removesuffix(".ndjson")) or ""
+    named = re.search(r"^VERIFICATION-ID: (\S+)", prompt, re.MULTILINE)
+    return named[1] if named else ""
