@@ -12,8 +12,7 @@ from chaos_shapes import Shape, prices
 from claude_iterate.selftest.harness import expectations
 from claude_iterate.selftest.harness.fault import FaultProject
 from claude_iterate.selftest.harness.scripted_project import Done
-from claude_iterate.views import history_view
-from claude_iterate.views.story import run_totals
+from claude_iterate.views import history_view, run_totals
 
 NOTHING_PRINTED = Done(0, "", "")
 AGAIN = frozenset({"usage_limit", "transient"})

@@ -26,9 +26,8 @@ from claude_iterate.operations.steering import Reply
 from claude_iterate.views import history_view, listing_view, run_view, workspace_view
 from claude_iterate.views.history_view import HistoryView
 from claude_iterate.views.listing_view import ListingView
-from claude_iterate.views.run_records import RunRecords
-from claude_iterate.views.run_view import RunsView, RunView
-from claude_iterate.views.story.story import read_story
+from claude_iterate.views.run_view import RunRecords, RunsView, RunView
+from claude_iterate.views.story import read_story
 from claude_iterate.views.workspace_view import WorkspaceView
 from claude_iterate.workspace import project as projects
 from claude_iterate.workspace.journal.follower import JournalFollower

@@ -9,8 +9,17 @@ from typing import Any
 
 import msgspec
 
-from claude_iterate.views import documents, history_view, json_form, listing_view, run_view, workspace_view
-from claude_iterate.views.story import iteration_rows, proofs, run_totals, story
+from claude_iterate.views import (
+    documents,
+    history_view,
+    iteration_rows,
+    json_form,
+    listing_view,
+    run_totals,
+    run_view,
+    story,
+    workspace_view,
+)
 from claude_iterate.workspace import run_summary
 
 INTRODUCTION = """\
@@ -108,7 +117,6 @@ def _modules() -> list[Any]:
         run_view,
         workspace_view,
         run_summary,
-        proofs,
         run_totals,
         iteration_rows,
         story,

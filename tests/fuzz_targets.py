@@ -42,8 +42,8 @@ from claude_iterate.engine.time_zones import zone
 from claude_iterate.errors import ExpectedError, SettingsProblem
 from claude_iterate.sinks.console.console import Console
 from claude_iterate.sinks.fanout import Sink
-from claude_iterate.sinks.log.text_log import TextLog
 from claude_iterate.sinks.notifications.notices import notices
+from claude_iterate.sinks.text_log import TextLog
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.journal.writer import JournalWriter

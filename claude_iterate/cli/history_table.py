@@ -9,12 +9,11 @@ from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.formats import cost, counted, duration
 from claude_iterate.core.tones import Tone
 from claude_iterate.text import local_times
-from claude_iterate.views.charts.iteration_words import outcome, outcome_tone, took
 from claude_iterate.views.history_view import HistoryView
-from claude_iterate.views.setting_values import shortened
-from claude_iterate.views.story.iteration_rows import Row
-from claude_iterate.views.story.run_totals import RunHistory, Total
-from claude_iterate.views.story.total_lines import changed_files, green_tests
+from claude_iterate.views.iteration_charts import outcome, outcome_tone, took
+from claude_iterate.views.iteration_rows import Row
+from claude_iterate.views.run_totals import RunHistory, Total, changed_files, green_tests
+from claude_iterate.views.settings_view import shortened
 from claude_iterate.workspace.run_summary import TokenCounts
 
 COLUMNS = 80

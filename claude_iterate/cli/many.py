@@ -22,9 +22,9 @@ from claude_iterate.operations.run_processes.run_process import Noted, Refused
 from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.system import terminals
 from claude_iterate.text import local_times
-from claude_iterate.text.claim_lines import remarks
+from claude_iterate.text.proof_lines import claim_remarks
+from claude_iterate.text.run_lines import worktree_left
 from claude_iterate.text.wait_lines import words_for
-from claude_iterate.text.work_lines import worktree_left
 from claude_iterate.views.documents import ended_runs
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
@@ -87,7 +87,7 @@ def _print_table(runs: Sequence[OneRun], typed: CommandLine) -> None:
         refused = _refusal(run, typed)
         if refused is not None:
             output.warn(f"{run.name}: {refused[0]}" + (f"\n  {refused[1]}" if refused[1] else ""))
-        for remark in remarks(run.state.finished, run.state) if run.state.finished is not None else ():
+        for remark in claim_remarks(run.state.finished, run.state) if run.state.finished is not None else ():
             output.warn(f"{run.name}: {remark}")
         for line in worktree_left(run.state) if _left_something(run.state) else ():
             output.note(f"{run.name}: {line.strip()}")

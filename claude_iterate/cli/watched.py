@@ -12,8 +12,8 @@ import click
 from claude_iterate.cli import output
 from claude_iterate.core.rules.endings import in_words
 from claude_iterate.errors import ExpectedError
-from claude_iterate.views.screen import glance
-from claude_iterate.views.screen.watched_workspace import Seen, WatchedWorkspace
+from claude_iterate.views import glance
+from claude_iterate.views.glance import Seen, WatchedWorkspace
 from claude_iterate.workspace.layout import Layout
 
 _PAUSE = 0.5

@@ -33,7 +33,7 @@ from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.operations.user import User
 from claude_iterate.project.git_commands import Git, GitProblem
 from claude_iterate.sinks.notifications import notices
-from claude_iterate.sinks.notifications.notification_sink import Notifier
+from claude_iterate.sinks.notifications.notifier import Notifier
 from claude_iterate.workspace import metadata, metadata_updates
 from claude_iterate.workspace.files import atomic, untrusted_files
 from claude_iterate.workspace.files.folders import writing

@@ -37,8 +37,8 @@ from claude_iterate.operations.user import User, ask_first_questions, save_answe
 from claude_iterate.sinks.console.console import Console
 from claude_iterate.sinks.console.safe_stream import forces_color
 from claude_iterate.sinks.fanout import Fanout, Sink
-from claude_iterate.sinks.log.text_log import TextLog
-from claude_iterate.sinks.notifications.notification_sink import Notifier
+from claude_iterate.sinks.notifications.notifier import Notifier
+from claude_iterate.sinks.text_log import TextLog
 from claude_iterate.system.files import near
 from claude_iterate.workspace import metadata, metadata_updates
 from claude_iterate.workspace.inheritance import Inheritance, inherit

@@ -22,8 +22,8 @@ from claude_iterate.core.formats import clip
 from claude_iterate.core.tones import COLORS
 from claude_iterate.errors import ExpectedError
 from claude_iterate.operations.steering import ask
-from claude_iterate.views.screen import glance
-from claude_iterate.views.screen.watched_workspace import Seen, WatchedWorkspace
+from claude_iterate.views import glance
+from claude_iterate.views.glance import Seen, WatchedWorkspace
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import notes
 

@@ -1,16 +1,20 @@
-"""The end of a run as lines: its cause, what to know, its figures, the next step. Pure functions."""
+"""The end of a run as lines: its cause, what to know, its figures, the next step; and what can be done next."""
 
 from __future__ import annotations
+
+import shlex
 
 import msgspec
 
 from claude_iterate.core import formats
 from claude_iterate.core.events import RunFinished
-from claude_iterate.core.formats import counted, duration, listed, one_line
+from claude_iterate.core.formats import counted, duration, listed, money, one_line, typed_duration
 from claude_iterate.core.rules.endings import in_words, sign
+from claude_iterate.core.settings.declared import Settings
+from claude_iterate.core.settings.modes import MODES
 from claude_iterate.core.state.items_done import items_done
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.text import claim_lines, work_lines
+from claude_iterate.text import proof_lines, run_lines
 
 _EVIDENCE = frozenset({"blocked", "agent_failed"})
 """Reasons whose evidence was not shown before, and may be longer than a cause."""
@@ -48,8 +52,8 @@ def closing(finished: RunFinished, state: RunState, log: str = "", brief: bool =
 
 def points(finished: RunFinished, state: RunState) -> list[str]:
     """What has to be known and done beside the cause and the next step, the most important first."""
-    found = [f"⚠ {remark}" for remark in claim_lines.remarks(finished, state)]
-    found += [line.strip() for line in work_lines.worktree_left(state)]
+    found = [f"⚠ {remark}" for remark in proof_lines.claim_remarks(finished, state)]
+    found += [line.strip() for line in run_lines.worktree_left(state)]
     found += [one_line(line) for line in finished.advice.splitlines()]
     found += [f"⚠ Failed hooks: {listed(failed)}"] if (failed := state.hooks.hooks_failed) else []
     cut = finished.reason in _EVIDENCE and finished.cause.endswith("...")
@@ -61,10 +65,10 @@ def totals(finished: RunFinished, state: RunState) -> str:
     iterations = f"Iterations: {finished.iterations} · " if _purpose(state) == "run" else ""
     items = items_done(state) if _purpose(state) == "run" else None
     done = f"{'Tasks' if items.of_plan else 'Items'}: {items.done}/{items.total} · " if items is not None else ""
-    return f"{iterations}{done}Time: {duration(finished.duration)}{_work(state)} · Cost: {cost(finished, state)}"
+    return f"{iterations}{done}Time: {duration(finished.duration)}{_work_done(state)} · Cost: {cost(finished, state)}"
 
 
-def _work(state: RunState) -> str:
+def _work_done(state: RunState) -> str:
     """What was changed, where it was measured."""
     work = state.work
     if not work.measured:
@@ -85,3 +89,74 @@ def cost(finished: RunFinished, state: RunState) -> str:
 
 def _purpose(state: RunState) -> str:
     return state.started.purpose if state.started is not None else "run"
+
+
+_RUNNING = (
+    ("logs {name} --follow", "watch it"),
+    ('note {name} "..."', "tell the next iteration something"),
+)
+_AFTER = (
+    ("report {name}", "the whole task on one page"),
+    ("history {name}", "time and cost of each iteration"),
+    ("logs {name}", "everything that Claude did"),
+)
+_STEER = (*_RUNNING, ("pause {name}", "hold after this iteration"), ("stop {name}", "end after this iteration"))
+_ACTIONS = {
+    "new": (("run {name}", "begin"), ("validate {name}", "let Claude grade the instructions")),
+    "new_task": (("run {name}", "begin"), ("validate {name}", "let Claude grade the instructions"), *_AFTER),
+    **dict.fromkeys(("starting", "running", "verifying"), _STEER),
+    "stopping": (("stop {name} --now", "end it at once"), *_RUNNING[:1]),
+    "paused": (("resume {name}", "go on"), ("stop {name}", "end the run"), *_RUNNING),
+    "waiting": (("retry {name}", "try now"), ("stop {name}", "end the run"), *_RUNNING),
+    "copy": (("reset {name}", "start again here, beside the original"), *_AFTER),
+    "planned": (
+        ("build {name}", "work off the plan"),
+        ("plan {name} --show", "see the tasks"),
+        ("plan {name}", "plan again"),
+        *_AFTER,
+    ),
+    "completed": (*_AFTER, ("verify {name}", "prove it"), ("archive save {name}", "put it away")),
+}
+_GO_ON = (("run {name}", "go on"), *_AFTER, ("edit {name}", "improve the instructions"))
+
+
+def next_actions(
+    name: str,
+    state: str,
+    has_instructions: bool,
+    program: str = "claude-iterate",
+    step: str = "",
+    proven: bool = False,
+    branch: str = "",
+) -> list[tuple[str, str]]:
+    """Commands and what they are for, the likeliest first. `program` is what stands before a command here; `step` is
+    the next step that the end of the last run named; `proven`: that the task is done needs no proof any more;
+    `branch`: that of the last run's worktree."""
+    found = _ACTIONS.get(state, _GO_ON)
+    if proven and state == "completed":
+        found = tuple(action for action in found if not action[0].startswith("verify"))
+    if not has_instructions:
+        found = (("setup {name}", "write the instructions"),)
+    there = f" --worktree={shlex.quote(branch)}" if branch else ""
+    commands = [
+        (f"{program} {command.format(name=name)}{there if command.startswith('verify') else ''}", what)
+        for command, what in found
+    ]
+    return [(step, "the next step"), *commands[1:]] if step and found is _GO_ON else commands
+
+
+def next_run(mode: str, settings: Settings) -> str:
+    """`loop mode, at most 50 iterations, 2s between them, at most $5.00 over all runs`."""
+    known = MODES[mode]
+    most = known.max_iterations if settings.max_iterations is None else settings.max_iterations
+    limits = settings.limits
+    idle = counted(settings.stagnation_threshold, "iteration")
+    parts = (
+        f"{mode} mode",
+        f"at most {counted(most, 'iteration')}" if most else "no iteration limit",
+        f"{typed_duration(settings.delay)} between them" if settings.delay and most != 1 else "",
+        f"at most {money(limits.max_cost_usd)} over all runs" if limits.max_cost_usd else "",
+        f"at most {typed_duration(limits.max_duration)}" if limits.max_duration else "",
+        f"ends after {idle} without work" if known.stagnates and settings.stagnation_threshold else "",
+    )
+    return ", ".join(filter(None, parts))

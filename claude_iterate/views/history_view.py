@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from claude_iterate.core.outcomes.classes import COUNTED_FAILURES, ENDING_FAILURES
-from claude_iterate.views.run_records import RunRecords
-from claude_iterate.views.story.run_totals import RunHistory, Total, chosen, history_of, settled, total
-from claude_iterate.views.story.story import Story
+from claude_iterate.views.run_totals import RunHistory, Total, chosen, history_of, settled, total
+from claude_iterate.views.run_view import RunRecords
+from claude_iterate.views.story import Story
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.journal.follower import size_of

@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 
 from claude_iterate.core.rules.next_steps import renamed
-from claude_iterate.views.run_records import RunRecords
-from claude_iterate.views.workspace_state import WorkspaceState, read_metadata
+from claude_iterate.views.run_view import RunRecords
+from claude_iterate.views.workspace_view import WorkspaceState, read_metadata
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import status_file
 from claude_iterate.workspace.run_summary import PlanCounts, Progress, Waiting, progress

@@ -20,9 +20,9 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.vocabulary import Kind, Why
 from claude_iterate.core.reports.status import Status
-from claude_iterate.views.screen import glance
-from claude_iterate.views.screen.watched_workspace import Seen, WatchedWorkspace
-from claude_iterate.views.story.story import Story, told
+from claude_iterate.views import glance
+from claude_iterate.views.glance import Seen, WatchedWorkspace
+from claude_iterate.views.story import Story, told
 from claude_iterate.workspace.project import Project
 from tests.cli.journals import write
 

@@ -28,7 +28,7 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.vocabulary import Kind, Verb, Why
 from claude_iterate.core.reports.status import Status
-from claude_iterate.text.next_actions import next_actions
+from claude_iterate.text.ending_lines import next_actions
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import run_lock

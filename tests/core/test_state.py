@@ -45,7 +45,7 @@ from claude_iterate.core.state.call_state import Call, advance
 from claude_iterate.core.state.handover import handed_on
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold, fold_from, reduce
-from claude_iterate.views.story.iteration_rows import IterationRows
+from claude_iterate.views.iteration_rows import IterationRows
 from tests.core.building import entries
 
 STARTED = RunStarted("r", "w", "loop", 5, 1, "h", "0", ("claude",), carried=Carried(7, 1.5, 2))

@@ -21,7 +21,7 @@ from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.sinks.console.console import Console
 from claude_iterate.sinks.fanout import Fanout
-from claude_iterate.sinks.log.text_log import TextLog
+from claude_iterate.sinks.text_log import TextLog
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.journal.writer import JournalWriter
 

@@ -27,9 +27,8 @@ from claude_iterate.core.events import (
     ToolAnswered,
     ToolCalled,
 )
-from claude_iterate.text.claude_blocks import lines
+from claude_iterate.text.claude_lines import Transcript, lines
 from claude_iterate.text.line_blocks import CONSOLE, WHOLE
-from claude_iterate.text.transcript import Transcript
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from claude_iterate.core.settings.catalogue import build
-from claude_iterate.text.next_run import next_run
+from claude_iterate.text.ending_lines import next_run
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import json
 from typing import Any
 
 from claude_iterate.core.settings.declared import NotifySettings
-from claude_iterate.sinks.notifications.notice_forms import request
+from claude_iterate.sinks.notifications.delivery import request
 from claude_iterate.sinks.notifications.notices import Notice
 
 NOTICE = Notice("completion", "Task Complete", "TASK COMPLETE ✅\n\nx < y", "high", ("a", "b"), {"run": "r1"})

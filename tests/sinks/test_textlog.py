@@ -27,7 +27,7 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.vocabulary import Cause, Kind
 from claude_iterate.core.reports.status import Change, Status
-from claude_iterate.sinks.log.text_log import TextLog
+from claude_iterate.sinks.text_log import TextLog
 from tests.sinks.conftest import Fed, MakeEntry, MakeStarted
 
 RULE = "=" * 80

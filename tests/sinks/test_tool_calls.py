@@ -8,7 +8,7 @@ import pytest
 
 from claude_iterate.core.events import ToolCalled
 from claude_iterate.text.line_blocks import CONSOLE, WHOLE, Limits
-from claude_iterate.text.tool_calls import call_lines, headline
+from claude_iterate.text.tool_lines import call_lines, headline
 
 
 def shown(name: str, limits: Limits = CONSOLE, **values: Any) -> list[str]:

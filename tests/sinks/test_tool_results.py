@@ -8,7 +8,7 @@ import pytest
 
 from claude_iterate.core.events import ToolAnswered
 from claude_iterate.text.line_blocks import CONSOLE, WHOLE, Limits
-from claude_iterate.text.tool_results import result_lines
+from claude_iterate.text.tool_lines import result_lines
 
 
 def shown(name: str, text: str, limits: Limits = CONSOLE, **more: Any) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from claude_iterate.core.events import CheckFinished, VerificationFinished
-from claude_iterate.text.verification_lines import check_finished, verification_finished
+from claude_iterate.text.proof_lines import check_finished, verification_finished
 
 
 def test_a_refused_claim_has_its_cause_in_its_line() -> None:

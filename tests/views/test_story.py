@@ -13,11 +13,10 @@ from claude_iterate.core.events import Entry, Event
 from claude_iterate.core.events.vocabulary import Kind, Reboot, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.views import history_view, run_view
-from claude_iterate.views.run_records import RunRecords
-from claude_iterate.views.story.followed_journal import FollowedJournal
-from claude_iterate.views.story.iteration_rows import FileCounts, TestsView
-from claude_iterate.views.story.run_totals import history_of, settled
-from claude_iterate.views.story.story import RECENT, Story, read_story, told
+from claude_iterate.views.iteration_rows import FileCounts, TestsView
+from claude_iterate.views.run_totals import history_of, settled
+from claude_iterate.views.run_view import RunRecords
+from claude_iterate.views.story import RECENT, FollowedJournal, Story, read_story, told
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_summary import Progress, RunSummary, summarise
 

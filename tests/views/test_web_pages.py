@@ -20,14 +20,13 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.vocabulary import Kind, Purpose, Verb, Why
 from claude_iterate.core.reports.status import Status
-from claude_iterate.views.screen.watched_workspace import Seen
-from claude_iterate.views.story.story import Story, told
+from claude_iterate.views.glance import Seen
+from claude_iterate.views.story import Story, told
 from claude_iterate.views.web.drawn_page import STATIC, Drawn, page, panel
-from claude_iterate.views.web.run_panels import LINES, NAMES, RunPanels
-from claude_iterate.views.web.run_panels import unread as run_unread
-from claude_iterate.views.web.watched_project import WatchedProject
-from claude_iterate.views.web.watched_project import unread as list_unread
-from claude_iterate.views.web.watched_run import RunPicture, WatchedRun
+from claude_iterate.views.web.listing_page import WatchedProject
+from claude_iterate.views.web.listing_page import unread as list_unread
+from claude_iterate.views.web.run_page import LINES, NAMES, RunPanels, RunPicture, WatchedRun
+from claude_iterate.views.web.run_page import unread as run_unread
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import notes, run_lock
 from tests.cli.journals import write

@@ -18,8 +18,7 @@ from claude_iterate.core.settings.layers import Resolved, resolve
 from claude_iterate.errors import ExpectedError, UsageProblem
 from claude_iterate.operations.permissions import EVERYTHING, SKIP
 from claude_iterate.views import settings_view
-from claude_iterate.views.setting_values import as_text, as_words
-from claude_iterate.views.settings_view import EntryView, KeysView, SettingReadView, SettingsView
+from claude_iterate.views.settings_view import EntryView, KeysView, SettingReadView, SettingsView, as_text, as_words
 from claude_iterate.views.workspace_view import value_of
 from claude_iterate.workspace.run_folder import run_lock
 from claude_iterate.workspace.settings_files import settings_reader, settings_writer

@@ -14,9 +14,8 @@ from claude_iterate.core.formats import cost, counted
 from claude_iterate.errors import UsageProblem
 from claude_iterate.views import history_view
 from claude_iterate.views.history_view import HistoryView
-from claude_iterate.views.run_records import RunRecords
-from claude_iterate.views.story.run_totals import RunHistory
-from claude_iterate.views.story.total_lines import lost_journals, total_lines
+from claude_iterate.views.run_totals import RunHistory, lost_journals, total_lines
+from claude_iterate.views.run_view import RunRecords
 from claude_iterate.workspace.layout import Layout
 
 _OUTCOMES = (history_view.FAILED, *(str(kind) for kind in Kind))

@@ -9,7 +9,7 @@ from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.terminal.terminal_user import TerminalUser
 from claude_iterate.operations import user
 from claude_iterate.operations.project_commands import propose_commands
-from claude_iterate.text.next_run import next_run
+from claude_iterate.text.ending_lines import next_run
 from claude_iterate.workspace import metadata
 
 

@@ -12,10 +12,10 @@ from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.events.reasons import ENDINGS
 from claude_iterate.core.tones import state_words, tone
 from claude_iterate.text import local_times
-from claude_iterate.views import listing_view, workspace_state
+from claude_iterate.views import listing_view, workspace_view
 from claude_iterate.views.listing_view import WorkspaceRow
 
-_WORDS = tuple(dict.fromkeys((*workspace_state.STATUSES, *workspace_state.STATES, *ENDINGS)))
+_WORDS = tuple(dict.fromkeys((*workspace_view.STATUSES, *workspace_view.STATES, *ENDINGS)))
 
 
 @options.command("list", workspace=False)

@@ -14,7 +14,7 @@ from claude_iterate.core.secrets.redact import redactor_for
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.operations.playback.console_playback import LONGEST
 from claude_iterate.operations.playback.replayed_run import ReplayedRun, replayed_run
-from claude_iterate.views import run_names, run_view
+from claude_iterate.views import run_view
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import run_lock
 
@@ -100,7 +100,7 @@ def command(
 
 def _run(layout: Layout, wanted: str | None) -> str:
     if wanted is not None:
-        return run_names.chosen(layout, wanted)
+        return run_view.chosen(layout, wanted)
     found = run_view.last(layout)
     if found is None:
         raise WorkspaceProblem(f"{layout.name} has no run yet.", f"Begin one: claude-iterate run {layout.name}")

@@ -14,7 +14,7 @@ from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.output_file import output_file
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.system.files import near
-from claude_iterate.views import run_names
+from claude_iterate.views import run_view
 from claude_iterate.views.json_form import document
 from claude_iterate.views.report import report_pages
 from claude_iterate.views.report.night_report import NightReport, missing_report, night_report
@@ -49,7 +49,7 @@ def command(
     layout = invocation.project.layout(name)
     if opens and (target == "-" or as_json):
         raise UsageProblem("There is no file to open.", "Leave out --open, or name a file: -o report.html")
-    chosen = run_names.chosen(layout, run) if run is not None else None
+    chosen = run_view.chosen(layout, run) if run is not None else None
     report = night_report(layout, chosen, time.time())
     if report is None:
         raise WorkspaceProblem(*missing_report(layout, chosen))

@@ -15,13 +15,12 @@ from claude_iterate.core.rules.proving import WAVERED
 from claude_iterate.core.tones import UNPROVEN, state_words, tone
 from claude_iterate.system.files import near
 from claude_iterate.text import local_times, wait_lines
-from claude_iterate.text.claim_lines import changed
-from claude_iterate.text.next_actions import next_actions
-from claude_iterate.text.verification_lines import CUTS, SHOWN, in_words, requirements_met, tail
+from claude_iterate.text.ending_lines import next_actions
+from claude_iterate.text.proof_lines import CUTS, SHOWN, describe_changes, requirements_met, tail, verdict_words
+from claude_iterate.views.run_totals import lost_journals, work_line
 from claude_iterate.views.run_view import RunView
-from claude_iterate.views.setting_values import as_words, shortened
-from claude_iterate.views.story.proofs import EvidenceView, verdict
-from claude_iterate.views.story.total_lines import lost_journals, work_line
+from claude_iterate.views.settings_view import as_words, shortened
+from claude_iterate.views.story import EvidenceView, verdict
 from claude_iterate.views.workspace_view import WorkspaceView, workspace_view
 from claude_iterate.workspace.run_summary import ChangeView, Progress, Waiting
 
@@ -316,7 +315,9 @@ def _print_proof(proof: EvidenceView | None, live: RunView | None, before: str) 
     if review is not None:
         sign = output.symbol("good" if review.verdict == "verified" else "bad")
         summary = f" - {foreign(review.summary)}" if review.summary else ""
-        output.result(f"  {sign} review: {in_words(review.verdict)}{requirements_met(review.requirements)}{summary}")
+        output.result(
+            f"  {sign} review: {verdict_words(review.verdict)}{requirements_met(review.requirements)}{summary}"
+        )
         for item in review.findings:
             output.result(f"      - {foreign(item)}")
     if proof.wavered:
@@ -325,7 +326,7 @@ def _print_proof(proof: EvidenceView | None, live: RunView | None, before: str) 
 
 def _described(changes: tuple[ChangeView, ...]) -> str:
     """The changes in the words of the closing message."""
-    return changed([ProofChange(one.kind, one.path, one.how, earlier=one.earlier) for one in changes])
+    return describe_changes([ProofChange(one.kind, one.path, one.how, earlier=one.earlier) for one in changes])
 
 
 def _print_files(view: WorkspaceView) -> None:

@@ -15,7 +15,7 @@ from claude_iterate.core.formats import counted, plain
 from claude_iterate.core.secrets.masked_settings import masked_setting
 from claude_iterate.errors import SettingsProblem
 from claude_iterate.text.line_blocks import head
-from claude_iterate.views.setting_values import as_words
+from claude_iterate.views.settings_view import as_words
 from claude_iterate.workspace.files.folders import remove
 from claude_iterate.workspace.templates import template_creation, template_files
 

@@ -17,8 +17,7 @@ from claude_iterate.operations.launch import launch
 from claude_iterate.operations.prompt_texts import read_instructions
 from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.views import documents
-from claude_iterate.views.story.proofs import EvidenceView
-from claude_iterate.views.story.story import read_story
+from claude_iterate.views.story import EvidenceView, read_story
 from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.layout import Layout
 

@@ -31,10 +31,10 @@ from claude_iterate.operations.steering import ask
 from claude_iterate.system.crash_reports import write_crash_report
 from claude_iterate.views.report import report_pages
 from claude_iterate.views.report.night_report import missing_report, night_report
-from claude_iterate.views.web import run_panels, watched_project, watched_run
+from claude_iterate.views.web import listing_page, run_page
 from claude_iterate.views.web.drawn_page import STATIC, page
-from claude_iterate.views.web.watched_project import WatchedProject
-from claude_iterate.views.web.watched_run import WatchedRun
+from claude_iterate.views.web.listing_page import WatchedProject
+from claude_iterate.views.web.run_page import WatchedRun
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import notes
@@ -103,7 +103,7 @@ class WebPages:
     async def listing(self, _request: Request) -> Response:
         """All workspaces."""
         follower = self._follower("", "")
-        drawn = (await follower.first(_FIRST)).over(watched_project.unread())
+        drawn = (await follower.first(_FIRST)).over(listing_page.unread())
         values = {"title": drawn.title, "project": self._project.root.name, "drawn": drawn}
         return HTMLResponse(page("listing_page", events="/events", since=follower.since, now=time.time(), **values))
 
@@ -111,7 +111,7 @@ class WebPages:
         """One run: the newest of a workspace, or a certain one."""
         layout, run = self._named(request)
         follower = self._follower(layout.name, run)
-        drawn = (await follower.first(_FIRST)).over(run_panels.unread(layout.name))
+        drawn = (await follower.first(_FIRST)).over(run_page.unread(layout.name))
         here = f"/workspaces/{layout.name}" + (f"/runs/{run}" if run else "")
         shown = page(
             "run_page",
@@ -124,7 +124,7 @@ class WebPages:
             events=f"{here}/events",
             since=follower.since,
             now=time.time(),
-            most=run_panels.LINES,
+            most=run_page.LINES,
         )
         return HTMLResponse(shown)
 
@@ -191,7 +191,7 @@ class WebPages:
             layout = self._project.layout(name)
         except ExpectedError as problem:
             raise NotThere(problem.message, problem.hint) from None
-        if run and not watched_run.exists(layout, run):
+        if run and not run_page.exists(layout, run):
             raise NotThere(f"{name} has no run {run!r}.", f"See: claude-iterate logs {name} --list")
         return layout, run
 

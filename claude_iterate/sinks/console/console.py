@@ -17,14 +17,32 @@ from claude_iterate.core.outcomes.classes import FINE, RETRIED
 from claude_iterate.core.settings.declared import StopSettings
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.tones import Tone, tone_of_line
-from claude_iterate.sinks.console.clock import Clock
 from claude_iterate.sinks.console.live_line import LiveLine
 from claude_iterate.sinks.console.safe_stream import BOLD, CYAN, DIM, GREEN, RED, YELLOW, Output
-from claude_iterate.text import event_lines, run_lines, verification_lines
-from claude_iterate.text.claim_lines import remarks
+from claude_iterate.text import event_lines, proof_lines, run_lines
+from claude_iterate.text.claude_lines import Transcript
 from claude_iterate.text.ending_lines import closing
 from claude_iterate.text.line_blocks import CONSOLE
-from claude_iterate.text.transcript import Transcript
+from claude_iterate.text.proof_lines import claim_remarks
+
+
+class Clock:
+    """Local time; with the date when that is not the one of the line before."""
+
+    def __init__(self) -> None:
+        self._day = ""
+
+    def shown(self, line: str, at: float) -> str:
+        """The line with its moment before it; an empty line stays empty."""
+        try:
+            day, clock = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at)).split(" ")
+        except (OverflowError, ValueError, OSError):  # a moment beyond the calendar
+            return line
+        if not line:
+            return line
+        new, self._day = day != self._day, day
+        return f"{day} {clock} {line}" if new else f"{clock} {line}"
+
 
 STREAM: frozenset[type] = frozenset(get_args(events.StreamEvent))
 _Held = events.IterationFinished | events.ReviewFinished | events.VerificationFinished
@@ -173,9 +191,9 @@ class Console:
             self._iteration(event, _is_cause(event.outcome, ending))
         elif isinstance(event, events.ReviewFinished):
             short = _is_cause(event.outcome, ending)
-            self._say([verification_lines.UNHELD] if short else verification_lines.review_finished(event, dry_run))
+            self._say([proof_lines.UNHELD] if short else proof_lines.review_finished(event, dry_run))
         elif event is not None and (ending is None or ending.reason != "verification_failed"):
-            self._say(verification_lines.verification_finished(event, dry_run))
+            self._say(proof_lines.verification_finished(event, dry_run))
         for entry, before in looked:
             self._show(entry, before)
 
@@ -237,7 +255,7 @@ class Console:
     def _finish(self, event: events.RunFinished) -> None:
         good, quiet = ENDINGS[event.reason].good, self._level == "quiet"
         self._end_live_line()
-        if quiet and good and not remarks(event, self._state):
+        if quiet and good and not claim_remarks(event, self._state):
             return
         log = self._state.started.log if self._state.started is not None else ""
         log = self._place(log) if log and self._is_there(log) and not (quiet and good) else ""

@@ -11,8 +11,8 @@ from claude_iterate.core.settings.declared import StopSettings
 from claude_iterate.core.state.items_done import items_done
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.sinks.console.safe_stream import Output
-from claude_iterate.text import work_lines
-from claude_iterate.text.tool_calls import headline
+from claude_iterate.text import run_lines
+from claude_iterate.text.tool_lines import headline
 from claude_iterate.text.wait_lines import words_for
 
 PAUSE = 0.2
@@ -134,7 +134,7 @@ def compose(state: RunState, now: float, stop: StopSettings | None = None) -> st
     if cost := state.cost_usd + spent.cost_usd:
         more = "+" if state.cost_is_lower_bound or spent.at_least else ""
         parts.append(f"{money(cost)}{more}")
-    if stop is not None and (close := work_lines.close(state.streaks, stop)):
+    if stop is not None and (close := run_lines.close_counters(state.streaks, stop)):
         parts.append(close)
     return " · ".join(parts)
 

@@ -16,13 +16,11 @@ from claude_iterate.core.formats import moment
 from claude_iterate.core.task_identity import digest, opened
 from claude_iterate.core.tones import Tone, state_words, tone
 from claude_iterate.views import history_view
+from claude_iterate.views.iteration_rows import Row
 from claude_iterate.views.report.diffstats import Diffstat, diffstats
-from claude_iterate.views.run_records import RunRecords
-from claude_iterate.views.run_view import RunView, run_view
-from claude_iterate.views.story.iteration_rows import Row
-from claude_iterate.views.story.proofs import EvidenceView
-from claude_iterate.views.story.run_totals import RunHistory, Total, total
-from claude_iterate.views.story.story import PastWait, Story
+from claude_iterate.views.run_totals import RunHistory, Total, total
+from claude_iterate.views.run_view import RunRecords, RunView, run_view
+from claude_iterate.views.story import EvidenceView, PastWait, Story
 from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout

@@ -11,13 +11,12 @@ from typing import Any
 from claude_iterate.core.formats import cost, counted, duration, one_line
 from claude_iterate.core.harmless import harmless
 from claude_iterate.text import local_times
-from claude_iterate.views.charts.iteration_charts import iteration_charts
-from claude_iterate.views.charts.iteration_words import TOKENS, in_words
+from claude_iterate.views.iteration_charts import TOKENS, draw_charts, row_words
 from claude_iterate.views.report.diffstats import Diffstat, FileView
 from claude_iterate.views.report.night_report import NightReport, RunOfTask
-from claude_iterate.views.run_names import short
-from claude_iterate.views.setting_values import shortened
-from claude_iterate.views.story.proofs import verdict
+from claude_iterate.views.run_view import short
+from claude_iterate.views.settings_view import shortened
+from claude_iterate.views.story import verdict
 
 _LONGEST = 4000
 """Characters of a check's output on the page: its end."""
@@ -27,7 +26,7 @@ _INSTRUCTIONS = 100_000
 
 def html(report: NightReport) -> str:
     """One file: no script, no style sheet, no picture from elsewhere."""
-    return _rendered("report.html", True, {**_values(report), "charts": iteration_charts(report.iterations)})
+    return _rendered("report.html", True, {**_values(report), "charts": draw_charts(report.iterations)})
 
 
 def markdown(report: NightReport) -> str:
@@ -42,7 +41,7 @@ def _values(report: NightReport) -> dict[str, Any]:
         "report": report,
         "run": report.run,
         "rows": [
-            in_words(row) | {"lines": _lines(stat)}
+            row_words(row) | {"lines": _lines(stat)}
             for row, stat in zip(report.iterations, report.diffstats, strict=True)
         ],
         "lines": _lines,

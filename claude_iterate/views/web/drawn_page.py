@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from claude_iterate.core.formats import counted, duration
 from claude_iterate.core.harmless import harmless
-from claude_iterate.views.story.proofs import verdict
+from claude_iterate.views.story import verdict
 
 if TYPE_CHECKING:
     from jinja2 import Environment

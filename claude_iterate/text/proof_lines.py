@@ -1,4 +1,4 @@
-"""Programs of the user as lines: the checks and the review that prove a claim, and hooks. Pure functions."""
+"""The proof of a claim as lines: checks and review, and what the end of a run says of the claim; hooks."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from claude_iterate.core import events
+from claude_iterate.core.events import ProofChange, RunFinished
 from claude_iterate.core.events.vocabulary import Meaning
 from claude_iterate.core.formats import counted, duration, listed, one_line, shortened
 from claude_iterate.core.outcomes.classes import RETRIED
 from claude_iterate.core.rules import hook_rules
-from claude_iterate.core.rules.proving import changed_proof, first_finding
+from claude_iterate.core.rules.proving import WAVERED, changed_proof, first_finding, flaky_check
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.tampering import comparison
 from claude_iterate.text.line_blocks import indented
 
 SHOWN = 15
@@ -73,12 +76,12 @@ def review_finished(event: events.ReviewFinished, dry_run: bool = False) -> list
         return ["  ↻ The review will be repeated" if again else f"{UNHELD}: {one_line(event.summary)}"]
     sign = "✓" if event.verdict == "verified" else "❌"
     said = f" - {one_line(event.summary)}" if event.summary else ""
-    lines = [f"  {sign} Review: {in_words(event.verdict)}{requirements_met(event.requirements)}{said}"]
+    lines = [f"  {sign} Review: {verdict_words(event.verdict)}{requirements_met(event.requirements)}{said}"]
     lines += [f"    {number}. {one_line(item)}" for number, item in enumerate(event.findings, 1)]
     return [*lines, f"    Report: {event.report}"] if event.report and event.verdict != "invalid" else lines
 
 
-def in_words(verdict: str) -> str:
+def verdict_words(verdict: str) -> str:
     """A review's verdict, for people."""
     return {"invalid": "no verdict", "unheld": "not held"}.get(verdict, verdict)
 
@@ -108,3 +111,19 @@ def hook_finished(event: events.HookFinished, whole: bool = False) -> list[str]:
     if event.means == Meaning.SKIP:
         return [f"  Hook {event.point}: {name} skips iteration {event.number} ({took})", *printed]
     return [f"  ❌ Hook {event.point}: {name} {hook_rules.how(event)} ({took})", *printed]
+
+
+def claim_remarks(finished: RunFinished, state: RunState) -> list[str]:
+    """What has to be known of the claim and its proof beside the reason. Findings name flaky checks themselves."""
+    proof = state.proof if state.proof is not None and state.proof.passed else None
+    found = [one_line(finished.about_claim)] if finished.about_claim else []
+    found += [one_line(flaky_check(command)) for command in (proof.flaky if proof else ())]
+    found += [WAVERED] if proof is not None and proof.wavered else []
+    told = one_line(describe_changes(finished.changes)) if finished.changes else ""
+    # A claim that was refused for it has it as its cause.
+    return [*found, told] if told and told.partition(": ")[2] not in finished.cause else found
+
+
+def describe_changes(changes: Sequence[ProofChange]) -> str:
+    """What changed of that which defines the proof, and in which run."""
+    return comparison.told(changes)

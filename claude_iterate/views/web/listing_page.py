@@ -15,9 +15,9 @@ from claude_iterate.core.formats import cost, counted
 from claude_iterate.core.state.items_done import items_done
 from claude_iterate.core.tones import state_words, tone
 from claude_iterate.text import local_times
+from claude_iterate.views import glance
+from claude_iterate.views.glance import Seen, WatchedWorkspace
 from claude_iterate.views.listing_view import WorkspaceRow, listing
-from claude_iterate.views.screen import glance
-from claude_iterate.views.screen.watched_workspace import Seen, WatchedWorkspace
 from claude_iterate.views.web.drawn_page import Drawn, panel
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project

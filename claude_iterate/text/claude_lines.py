@@ -1,6 +1,6 @@
 """What Claude prints as lines: the verbose console and the log show the same, with different limits.
 
-Pure functions, found by the type of the event. They are on the path of every event, so no regular expressions.
+Found by the type of the event. `Transcript` adds the little memory that turns the lines of single events into a text.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 from claude_iterate.core import events
-from claude_iterate.core.formats import counted, duration, money, one_line, precise_moment
+from claude_iterate.core.events import Event, ResultReported, Said, Thought, Told, ToolAnswered, ToolCalled
+from claude_iterate.core.formats import clip, counted, duration, money, one_line, precise_moment
 from claude_iterate.text.line_blocks import Limits, first_and_rest, indented, indented_head, indented_text
-from claude_iterate.text.tool_calls import call_lines
-from claude_iterate.text.tool_results import result_lines
+from claude_iterate.text.tool_lines import call_lines, headline, result_lines
 
 SUB_AGENT = "    "
 _NOISE = frozenset({"thinking_tokens"})
@@ -34,36 +34,36 @@ def lines(event: events.Event, limits: Limits) -> list[str]:
     return [indented_text(text, SUB_AGENT) for text in block] if event.parent else block  # type: ignore[union-attr]
 
 
-def _said(event: events.Said) -> list[str]:
+def _assistant_text(event: events.Said) -> list[str]:
     if event.error:
         first, rest = first_and_rest(event.text)
-        return [f"❌ {first or event.error}", *indented(rest), *_cut(event.cut)]
+        return [f"❌ {first or event.error}", *indented(rest), *_cut_mark(event.cut)]
     text = event.text or "(empty message)"
-    return [text, *_cut(event.cut)] if event.cut else [text]
+    return [text, *_cut_mark(event.cut)] if event.cut else [text]
 
 
-def _thought(event: events.Thought) -> list[str]:
+def _thinking(event: events.Thought) -> list[str]:
     # Some models send thinking without its text.
     text = event.text or "(thinking, text not shown)"
-    return [f"💭 {text}", *_cut(event.cut)]
+    return [f"💭 {text}", *_cut_mark(event.cut)]
 
 
-def _told(event: events.Told, limits: Limits) -> list[str]:
+def _prompt_sent(event: events.Told, limits: Limits) -> list[str]:
     text, *more = indented_head(event.text or "(empty message to the model)", limits.output, "  ")
     first, feed, rest = text.partition("\n")
-    return [f"→ {first.lstrip()}{feed}{rest}", *more, *_cut(event.cut)]
+    return [f"→ {first.lstrip()}{feed}{rest}", *more, *_cut_mark(event.cut)]
 
 
-def _task_started(event: events.TaskStarted) -> list[str]:
+def _task_start(event: events.TaskStarted) -> list[str]:
     kind = f" ({event.kind})" if event.kind else ""
     return [f"▶ Task started{kind}: {one_line(event.description) or event.id}"]
 
 
-def _task_ended(event: events.TaskEnded) -> list[str]:
+def _task_end(event: events.TaskEnded) -> list[str]:
     return [f"■ Task {event.status or 'ended'}: {one_line(event.summary) or event.id}"]
 
 
-def _retried(event: events.ApiRetried) -> list[str]:
+def _api_retry(event: events.ApiRetried) -> list[str]:
     what = " ".join([str(part) for part in (event.status, event.error) if part])
     return [f"↻ API error {what or 'unknown'}: retry {event.attempt} of {event.max_retries} in {event.delay:.1f}s"]
 
@@ -79,13 +79,13 @@ def _limit(event: events.LimitReported) -> list[str]:
     return [", ".join(parts)]
 
 
-def _compacted(event: events.ContextCompacted) -> list[str]:
+def _compaction(event: events.ContextCompacted) -> list[str]:
     how = f" ({event.trigger})" if event.trigger else ""
     before = f": there were {counted(event.tokens, 'token')}" if event.tokens else ""
     return [f"· Context compacted{how}{before}"]
 
 
-def _noted(event: events.AgentNoted) -> list[str]:
+def _agent_note(event: events.AgentNoted) -> list[str]:
     if event.kind in _NOISE:
         return []
     first, rest = first_and_rest(event.text)
@@ -98,11 +98,11 @@ def _garbage(event: events.GarbageSeen) -> list[str]:
     return [f"? {event.text}{missing}"]
 
 
-def _error_printed(event: events.ErrorPrinted) -> list[str]:
+def _stderr(event: events.ErrorPrinted) -> list[str]:
     return [f"stderr: {event.text}"]
 
 
-def _opened(event: events.SessionOpened) -> list[str]:
+def _session(event: events.SessionOpened) -> list[str]:
     model = f" · model {event.model}" if event.model else ""
     version = f" · Claude Code {event.version}" if event.version else ""
     mode = f" · permissions {event.permission_mode}" if event.permission_mode else ""
@@ -130,30 +130,84 @@ def _failure(event: events.ResultReported) -> str:
     return f"{kind} (HTTP {event.api_error_status})" if event.api_error_status else kind
 
 
-def _cut(characters: int) -> list[str]:
+def _cut_mark(characters: int) -> list[str]:
     return [f"... ({counted(characters, 'more character')} in the raw output)"] if characters else []
 
 
 _LIMITED: dict[type, Callable[[Any, Limits], list[str]]] = {
     events.ToolCalled: call_lines,
     events.ToolAnswered: result_lines,
-    events.Told: _told,
+    events.Told: _prompt_sent,
 }
 """Events of which the log may show more than the console. All others have the same lines within any limits."""
 _NESTED: dict[type, Callable[[Any], list[str]]] = {
-    events.Said: _said,
-    events.Thought: _thought,
+    events.Said: _assistant_text,
+    events.Thought: _thinking,
 }
 """They can come from a sub-agent, as those that are limited: they have a `parent`."""
 _WRITERS: dict[type, Callable[[Any], list[str]]] = {
-    events.TaskStarted: _task_started,
-    events.TaskEnded: _task_ended,
-    events.ApiRetried: _retried,
+    events.TaskStarted: _task_start,
+    events.TaskEnded: _task_end,
+    events.ApiRetried: _api_retry,
     events.LimitReported: _limit,
-    events.ContextCompacted: _compacted,
-    events.AgentNoted: _noted,
+    events.ContextCompacted: _compaction,
+    events.AgentNoted: _agent_note,
     events.ResultReported: _result,
     events.GarbageSeen: _garbage,
-    events.ErrorPrinted: _error_printed,
-    events.SessionOpened: _opened,
+    events.ErrorPrinted: _stderr,
+    events.SessionOpened: _session,
 }
+
+
+PARAGRAPHS = frozenset({Said, Thought, Told, ResultReported})
+ABOUT_COLUMNS = 80
+MOST_OPEN = 1000
+
+
+class Transcript:
+    """Gives the lines of one event after the other."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._before: type | None = None
+        self._open: dict[str, str] = {}
+        self._latest: ToolCalled | None = None
+        """The call right above: its headline is made only if something else comes before its answer."""
+
+    def lines(self, event: Event) -> list[str]:
+        """The lines of the next event, with an empty one ahead where a new paragraph begins."""
+        block = lines(event, self._limits)
+        if not block:
+            return block
+        kind, before = type(event), self._before
+        self._before = kind
+        if isinstance(event, ToolCalled):
+            if self._latest is not None:
+                self._keep_latest()
+            self._latest = event
+            return ["", *block]
+        if isinstance(event, ToolAnswered):
+            about = self._about(event)
+            return [block[0] + about, *block[1:]] if about else block
+        return ["", *block] if kind is not before and kind in PARAGRAPHS else block
+
+    def interrupted(self) -> None:
+        """Something else was written in between."""
+        self._before = None
+
+    def _keep_latest(self) -> None:
+        """Remember the latest call by its headline, because its input can be large."""
+        call, self._latest = self._latest, None
+        if call is not None:
+            if len(self._open) >= MOST_OPEN:
+                self._open.clear()
+            self._open[call.id] = headline(call)
+
+    def _about(self, event: ToolAnswered) -> str:
+        """Nothing when the call stands right above; else which call this answers."""
+        if self._latest is not None and self._latest.id == event.id:
+            self._latest = None
+            return ""
+        self._keep_latest()
+        call = self._open.pop(event.id, "")
+        return f"  ← {clip(call, ABOUT_COLUMNS)}" if call else ""

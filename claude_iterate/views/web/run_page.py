@@ -1,4 +1,4 @@
-"""The panels of a run page, made from what was seen of the run. Pure but for the time zone.
+"""The page of a run on the dashboard. The run is followed once for all who look, and drawn when something changed.
 
 A panel that needs every iteration is drawn again only when an iteration ended. All lists have an end, so neither the
 page nor what is sent to it grows with the run.
@@ -6,29 +6,39 @@ page nor what is sent to it grows with the run.
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+import msgspec
+
+from claude_iterate.core.events.run_events import JOURNAL_FORMAT
 from claude_iterate.core.formats import cost, duration, moment
 from claude_iterate.core.harmless import harmless
 from claude_iterate.core.rules.endings import in_words
 from claude_iterate.core.rules.next_steps import go_on
+from claude_iterate.core.rules.trips import counters
+from claude_iterate.core.settings.declared import Settings
+from claude_iterate.core.settings.modes import stop_settings
 from claude_iterate.core.state.items_done import items_done
+from claude_iterate.errors import ExpectedError
 from claude_iterate.text import local_times
 from claude_iterate.text.wait_lines import words_for
-from claude_iterate.views.charts import iteration_words
-from claude_iterate.views.charts.iteration_charts import iteration_charts
-from claude_iterate.views.run_names import short
-from claude_iterate.views.screen import glance
-from claude_iterate.views.setting_values import shortened
-from claude_iterate.views.story.iteration_rows import Row
-from claude_iterate.views.story.run_totals import history_of
-from claude_iterate.views.story.story import Happening, Story
+from claude_iterate.views import glance, iteration_charts
+from claude_iterate.views.glance import Seen, WatchedWorkspace
+from claude_iterate.views.iteration_rows import Row
+from claude_iterate.views.run_totals import history_of
+from claude_iterate.views.run_view import short
+from claude_iterate.views.settings_view import shortened
+from claude_iterate.views.story import Happening, Story
 from claude_iterate.views.web.drawn_page import Drawn, Line, panel
-
-if TYPE_CHECKING:
-    from claude_iterate.views.web.watched_run import RunPicture
+from claude_iterate.workspace.journal import reader
+from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.project import Project
+from claude_iterate.workspace.run_folder import notes
 
 LINES = 200
 """Lines of the timeline on a page."""
@@ -74,7 +84,7 @@ class RunPanels:
             rows = history_of(story).iterations[: len(ended)]
             self._key = key
             self._kept = {
-                "charts": panel(_FILE, "charts", charts=iteration_charts(rows)),
+                "charts": panel(_FILE, "charts", charts=iteration_charts.draw_charts(rows)),
                 "iterations": panel(_FILE, "iterations", rows=_table(rows), more=max(0, len(rows) - _ROWS)),
             }
         return self._kept
@@ -87,7 +97,7 @@ def unread(name: str) -> Drawn:
 
 def _table(rows: Sequence[Row]) -> list[dict[str, str]]:
     """The last iterations, newest first."""
-    return [iteration_words.in_words(row) for row in reversed(rows[-_ROWS:])]
+    return [iteration_charts.row_words(row) for row in reversed(rows[-_ROWS:])]
 
 
 def _live(picture: RunPicture, story: Story, told: Sequence[Line]) -> dict[str, dict[str, Any]]:
@@ -214,3 +224,128 @@ def _line(one: Happening) -> Line:
 
 def _words(name: str) -> str:
     return name.replace("_", " ")
+
+
+_STEPS = 4
+"""Pieces of a long journal that are read before the page says how far it is."""
+_LOG = 24 * 1024
+"""Bytes at the end of the log that are shown."""
+_RUNS = 20
+_NOTES = 5
+
+
+class RunPicture(msgspec.Struct, frozen=True):
+    """All that a page shows of a run. `problem` says what is wrong with its record, and what to do."""
+
+    seen: Seen
+    at: float
+    chosen: str = ""
+    """The run of the page; empty: the newest, whichever that is."""
+    runs: tuple[str, ...] = ()
+    """The newest runs of the workspace, newest first."""
+    log: str = ""
+    log_name: str = ""
+    notes: tuple[str, ...] = ()
+    counters: tuple[tuple[str, int, int], ...] = ()
+    problem: str = ""
+
+
+class WatchedRun:
+    """The newest run of a workspace, or a certain one. `draw` is for one thread at a time."""
+
+    def __init__(self, project: Project, layout: Layout, run: str = "") -> None:
+        self._project = project
+        self._layout = layout
+        self._run = run
+        self._watched = WatchedWorkspace(layout, run, _STEPS)
+        self._panels = RunPanels()
+        self._before: tuple[object, ...] = ()
+        self._log: tuple[object, str, str] = (None, "", "")
+        self._known = ""
+        """The run that `_stop` and `_format` are about."""
+        self._settings: Settings | None = None
+        self._format = 1
+
+    def draw(self) -> Drawn | None:
+        """The page as it is now; None when nothing has changed since the last time."""
+        seen = self._watched.look()
+        ids = self._layout.run_ids()
+        stamp = self._log_stamp(seen)
+        now = (seen.cursor, seen.share, seen.alive, seen.notes, seen.gone, seen.condition, ids, stamp)
+        if now == self._before:
+            return None
+        self._learn(seen)
+        waiting = tuple(note.text for note in notes.pending(self._layout)[:_NOTES]) if seen.notes else ()
+        picture = RunPicture(
+            seen,
+            time.time(),
+            self._run,
+            tuple(reversed(ids[-_RUNS:])),
+            self._log[2],
+            self._log[1],
+            waiting,
+            self._counters(seen),
+            self._problem(seen),
+        )
+        drawn = self._panels.drawn(picture)
+        self._before = now
+        return drawn
+
+    def _log_stamp(self, seen: Seen) -> object:
+        """What shows that the log was written; its end is read then."""
+        name = seen.story.started.log if seen.story is not None and seen.story.started is not None else ""
+        path = self._layout.folder / Path(name).name if name else None
+        try:
+            found = path.stat() if path is not None else None
+        except OSError:
+            found = None
+        stamp = (str(path), found.st_size, found.st_mtime_ns) if found is not None else None
+        if stamp != self._log[0]:
+            self._log = stamp, path.name if path is not None else "", _end_of(path) if path is not None else ""
+        return stamp
+
+    def _learn(self, seen: Seen) -> None:
+        """What does not change during a run: the settings that it is counted by, the format of its journal."""
+        run = seen.story.run if seen.story is not None else self._run
+        if run == self._known or not run:
+            return
+        self._known, self._settings, self._format = run, None, 1
+        try:
+            self._format = reader.format_of(self._layout.journal(run))
+            self._settings = self._project.settings_for(self._layout).settings
+        except (OSError, ExpectedError):
+            return
+
+    def _counters(self, seen: Seen) -> tuple[tuple[str, int, int], ...]:
+        if self._settings is None or seen.story is None or (started := seen.story.started) is None:
+            return ()
+        return tuple(counters(seen.story.state.streaks, stop_settings(self._settings, started.mode)))
+
+    def _problem(self, seen: Seen) -> str:
+        name = self._layout.name
+        if seen.gone:
+            return f"The folder of the workspace {name} is gone. See what is left: claude-iterate list"
+        if self._format > JOURNAL_FORMAT:
+            newer = f"A newer version of claude-iterate wrote this journal (format {self._format})."
+            return f"{newer} What this version does not know is left out. Install that version to see all of it."
+        if seen.story is not None and seen.story.started is None and seen.share >= 1.0 and not seen.alive:
+            lost = f"The journal of run {seen.story.run} has lost its beginning, so little can be told of it."
+            return f"{lost} Look: claude-iterate doctor"
+        return ""
+
+
+def _end_of(path: Path) -> str:
+    """The last lines of a log, however long it is."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - _LOG))
+            data = file.read(_LOG)
+    except OSError:
+        return ""
+    return data[data.find(b"\n") + 1 if size > _LOG else 0 :].decode("utf-8", "replace")
+
+
+def exists(layout: Layout, run: str) -> bool:
+    """True for a run of this workspace, by its whole id."""
+    return run in layout.run_ids()

@@ -1,4 +1,4 @@
-"""The figures of some runs together: the same in `history`, `show` and `run --json`."""
+"""The figures of some runs together, and as lines: the same in `history`, `show` and `run --json`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.core.events.vocabulary import Kind
+from claude_iterate.core.formats import cost, counted, duration, listed
 from claude_iterate.core.state.call_state import Spending
-from claude_iterate.views.story.iteration_rows import FileCounts, Row, TestsView
-from claude_iterate.views.story.story import Story
+from claude_iterate.views.iteration_rows import FileCounts, Row, TestsView
+from claude_iterate.views.story import Story
 from claude_iterate.workspace.run_summary import PlanCounts, TokenCounts, plan_counts
 
 
@@ -165,3 +166,70 @@ def chosen(told: RunHistory, rows: tuple[Row, ...]) -> RunHistory:
     """The run with some of its rows only; what else it cost and waited is not theirs."""
     left_out = {"other_cost_usd": 0.0, "other_cost_is_lower_bound": False, "waits": 0, "waited": 0.0}
     return replace(told, iterations=rows, **left_out) if rows != told.iterations else told
+
+
+_LISTED = 5
+
+
+def changed_files(files: FileCounts | None) -> str:
+    """`+2 ~5 -1`: created, changed, deleted; `none`; empty: not known."""
+    if files is None:
+        return ""
+    parts = (("+", files.created), ("~", files.modified), ("-", files.deleted))
+    return " ".join(f"{sign}{number}" for sign, number in parts if number) or "none"
+
+
+def green_tests(tests: TestsView | None) -> str:
+    """`41/43`: green of all that ran; empty: not known."""
+    return f"{tests.passed}/{tests.passed + tests.failed + tests.errors}" if tests is not None else ""
+
+
+def total_lines(total: Total) -> list[str]:
+    """One figure in each line; what there is none of is left out."""
+    known = {
+        "Iterations": f"{total.iterations}{_outcomes(total)}",
+        **_work(total),
+        "Claims": f"{total.claims}, {total.claims_held} proven" if total.claims else "",
+        "Time": duration(total.duration),
+        "Cost": cost(total.cost_usd, total.cost_is_lower_bound),
+    }
+    width = max(len(name) for name in known) + 1
+    return [f"{name + ':':<{width}} {text}" for name, text in known.items() if text]
+
+
+def work_line(total: Total) -> str:
+    """What was done, in one line; empty when nothing of it is known."""
+    return " · ".join(f"{name}: {text}" for name, text in _work(total).items() if text)
+
+
+def _work(total: Total) -> dict[str, str]:
+    return {
+        "Done again": _more_than_none(total.retries),
+        "Fresh sessions": _more_than_none(total.reboots),
+        "Waits": f"{total.waits} ({duration(total.waited)})" if total.waits else "",
+        "Files": changed_files(total.files),
+        "Commits": "" if total.commits is None else str(total.commits),
+        "Tests": green_tests(total.tests),
+        "Progress": f"in {total.moved} of {counted(total.measured, 'iteration')}" if total.measured else "",
+        "Longest": duration(total.longest) if total.iterations > 1 else "",
+        "Mean": duration(total.mean) if total.iterations > 1 else "",
+    }
+
+
+def lost_journals(runs: Sequence[str]) -> str:
+    """`Without a journal: run 1. What it did is not known; ...`."""
+    numbers = [run.partition("-")[0].lstrip("0") or run for run in runs]
+    named = listed(numbers, _LISTED)
+    noun, they = ("run", "it") if len(numbers) == 1 else ("runs", "they")
+    return f"Without a journal: {noun} {named}. What {they} did is not known, and of the money only the sum."
+
+
+def _more_than_none(number: int) -> str:
+    return str(number) if number else ""
+
+
+def _outcomes(total: Total) -> str:
+    """` (7 ok, 1 crash)`: how the calls ended, the most frequent first."""
+    found = sorted(total.outcomes.items(), key=lambda item: -item[1])
+    words = ", ".join(f"{number} {outcome}".replace("_", " ") for outcome, number in found)
+    return f" ({words})" if found else ""

@@ -1,0 +1,309 @@
+"""The log of a run: `iterate-*.log`. Complete, in order, and never a reason for the run to fail.
+
+Only beyond LARGEST bytes it leaves out what Claude says, and says so.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from claude_iterate.core.events import AgentExited, Entry, IterationFinished, IterationStarted, RunFinished, RunStarted
+from claude_iterate.core.formats import cost, duration, one_line, precise_moment
+from claude_iterate.core.harmless import harmless_lines
+from claude_iterate.core.outcomes.classes import FINE, RETRIED, WELL
+from claude_iterate.core.rules.endings import in_words
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.text import ending_lines, event_lines, run_lines
+from claude_iterate.text.claude_lines import Transcript
+from claude_iterate.text.line_blocks import WHOLE, first_and_rest, indented
+from claude_iterate.text.proof_lines import claim_remarks
+from claude_iterate.text.run_lines import worktree_left
+from claude_iterate.workspace.files.restorable_file import RestorableFile
+
+SIZE = 10 * 1024
+
+
+class LogFile:
+    """Creates its file; raises FileExistsError when there is one, so that no log is ever overwritten. `size` is what
+    was written so far."""
+
+    def __init__(self, path: Path, on_failure: Callable[[str], None]) -> None:
+        self._path = path
+        self._on_failure = on_failure
+        self._buffer = bytearray()
+        self.size = 0
+        self._file: RestorableFile | None = None
+        try:
+            self._file = RestorableFile(path, 0o666, new=True)
+        except FileExistsError:
+            raise
+        except OSError as error:
+            self._fail(error)
+
+    def append(self, text: bytes) -> bool:
+        """Add text in UTF-8; True when that filled the buffer and it was written."""
+        if self._file is None:
+            return False
+        self._buffer += text
+        if len(self._buffer) < SIZE:
+            return False
+        self.flush()
+        return True
+
+    def flush(self) -> None:
+        """Write what is buffered: in one call, unless the system takes less at a time."""
+        if self._file is None or not self._buffer:
+            return
+        self.size += len(self._buffer)
+        # The buffer is let go first: whatever happens below, no byte of it is written again.
+        left, self._buffer = memoryview(self._buffer), bytearray()
+        try:
+            while left:
+                left = left[os.write(self._file.handle, left) :]
+        except OSError as error:
+            self._fail(error)
+
+    def keep_place(self, is_ours: Callable[[], bool]) -> bool:
+        """Put the file back if its name leads elsewhere and its folder is still ours. True when that was done."""
+        if self._file is None or self._file.in_place or not is_ours():
+            return False
+        try:
+            self._file.put_back()
+        except OSError as error:
+            self._fail(error)
+            return False
+        return True
+
+    def close(self) -> None:
+        """Write the rest and let the file go."""
+        self.flush()
+        file, self._file = self._file, None
+        if file is not None:
+            try:
+                os.close(file.handle)
+            except OSError as error:
+                # Network file systems report a failed write only here.
+                self._fail(error)
+
+    def _fail(self, error: OSError) -> None:
+        file, self._file = self._file, None
+        if file is not None:
+            with suppress(OSError):
+                os.close(file.handle)
+        self._on_failure(
+            f"The log cannot be written ({error.strerror or error}); the run goes on without it: {self._path}"
+        )
+
+
+RULE = "=" * 80
+
+
+def framed(*titles: str) -> list[str]:
+    """Lines between two rules."""
+    return [RULE, *titles, RULE]
+
+
+def section(title: str, text: str) -> list[str]:
+    """A text under its title."""
+    return [*framed(title), text.rstrip("\n"), ""]
+
+
+def header(event: RunStarted, at: float) -> list[str]:
+    """Everything known when a run begins."""
+    begun = precise_moment(at)
+    facts = [
+        f"Workspace: {event.workspace}",
+        f"Mode: {event.mode}",
+        f"Max Iterations: {event.max_iterations or 'no limit'}",
+        f"Start Time: {begun}",
+        f"Run: {event.run}",
+        f"Claude Iterate: {event.version}",
+        f"Claude Command: {shlex.join(event.command)}",
+    ]
+    if event.agent_version:
+        facts.append(f"Claude Version: {event.agent_version}")
+    if event.sandbox:
+        facts.append(f"Sandbox: {event.sandbox}")
+    if event.dry_run:
+        facts.append("Dry Run: yes")
+    top = framed("CLAUDE ITERATE - EXECUTION LOG", f"Started: {begun}")
+    return [*top, "", *framed("RUN METADATA"), *facts, ""]
+
+
+def iteration_opening(number: int, at: float, notes: int = 0) -> list[str]:
+    """The frame of an iteration's output."""
+    left = [f"Notes: {notes}"] if notes else []
+    return [*framed(f"ITERATION {number}", f"Started: {precise_moment(at)}", *left), "", "CLAUDE OUTPUT:"]
+
+
+def iteration_closing(event: IterationFinished, at: float) -> list[str]:
+    """How the iteration ended, and its figures."""
+    tokens, status = event.tokens, event.status
+    read = tokens.input + tokens.cache_read + tokens.cache_creation
+    block = [
+        "",
+        f"STATUS: {_verdict(event)}",
+        f"Completed: {precise_moment(at)}",
+        f"Duration: {duration(event.duration)}",
+        f"Cost: {cost(event.cost_usd, event.cost_is_lower_bound)}",
+        f"Turns: {event.turns}, tools: {event.tools}, tokens: {read:,} in, {tokens.output:,} out",
+    ]
+    if status is not None and status.remaining is not None:
+        block.append(f"Remaining: {status.remaining}")
+    if status is not None and status.worked is not None:
+        block.append(f"Worked: {'yes' if status.worked else 'no'}")
+    if status is not None and status.summary:
+        block.append(f"Summary: {one_line(status.summary)}")
+    block += [line.strip() for line in run_lines.trouble(event)]
+    if event.outcome.kind not in FINE:
+        block += ["", *_iteration_error(event, at)]
+    return [*block, ""]
+
+
+def _verdict(event: IterationFinished) -> str:
+    kind = event.outcome.kind
+    if kind in WELL:
+        told = "success" if event.reported else "no report"
+        return f"{told} (stopped at the turn limit)" if kind == "max_turns" else told
+    first, _ = first_and_rest(event.outcome.message)
+    return f"{kind}: {first}" if first else kind
+
+
+def _iteration_error(event: IterationFinished, at: float) -> list[str]:
+    outcome = event.outcome
+    first, rest = first_and_rest(outcome.message or outcome.kind)
+    block = [
+        f"ERROR (Iteration {event.number}):",
+        f"Time: {precise_moment(at)}",
+        f"Message: {first}",
+        *indented(rest),
+    ]
+    if outcome.kind not in RETRIED:  # else the run itself knows what to do
+        block += [f"Advice: {one_line(line)}" for line in outcome.advice.splitlines()]
+    return block
+
+
+def run_closing(event: RunFinished, at: float, state: RunState) -> list[str]:
+    """Why the run ended, and the totals."""
+    block = [*framed("RUN FINISHED"), f"Reason: {event.reason}", f"Cause: {event.cause}"]
+    if event.detail:
+        first, rest = first_and_rest(event.detail)
+        block += [f"Detail: {first}", *indented(rest)]
+    block += [f"Advice: {one_line(line)}" for line in event.advice.splitlines()]
+    block += [*claim_remarks(event, state), *(line.strip() for line in worktree_left(state))]
+    if event.next:
+        block.append(f"Next: {event.next}")
+    return [
+        *block,
+        f"Iterations: {event.iterations}",
+        f"Cost: {ending_lines.cost(event, state)}",
+        f"Duration: {duration(event.duration)}",
+        f"Finished: {precise_moment(at)}",
+    ]
+
+
+OURS = "[claude-iterate] "
+"""Marks our own lines among Claude's."""
+LONGEST_WAIT = 1.0
+LARGEST = 1024 * 1024 * 1024
+"""Bytes of Claude's words in one log. A program that prints without end can fill a disk in minutes."""
+_BETWEEN = frozenset({IterationStarted, IterationFinished, RunFinished})
+"""Claude does not work yet, or any more."""
+CUT = f"{OURS}This log is very long. From here on it leaves out what Claude says and does."
+
+
+class TextLog:
+    """Writes entries to a new file; FileExistsError if there is one. `on_failure` is called once at most.
+
+    `attended`: the user is asked before each iteration. A log that was deleted or replaced is put back before and after
+    an iteration if the folder `is_ours`."""
+
+    def __init__(
+        self,
+        path: Path,
+        on_failure: Callable[[str], None],
+        largest: int = LARGEST,
+        attended: bool = False,
+        is_ours: Callable[[], bool] = lambda: True,
+        on_put_back: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._file = LogFile(path, on_failure)
+        self._is_ours = is_ours
+        self._on_put_back = on_put_back
+        self._largest = largest
+        self._attended = attended
+        self._state = RunState()
+        self._cut = False
+        self._written_at = 0.0
+        self._logged: dict[str, str] = {}
+        self._transcript = Transcript(WHOLE)
+        self._framed: dict[type, Callable[[Any, float], list[str]]] = {
+            RunStarted: header,
+            IterationStarted: self._iteration_started,
+            IterationFinished: iteration_closing,
+            RunFinished: lambda event, at: run_closing(in_words(event, self._state), at, self._state),
+        }
+
+    def __call__(self, entry: Entry, state: RunState) -> None:
+        """Log an entry."""
+        before, self._state = self._state, state
+        block = self._transcript.lines(entry.event)
+        between = False
+        if not block:
+            block = self._of_the_run(entry, before)
+            between = type(entry.event) in _BETWEEN
+        elif self._file.size >= self._largest:
+            block, self._cut = [] if self._cut else [CUT], True
+        written = bool(block) and self._file.append(harmless_lines([*block, ""]))
+        if between or written:
+            if self._file.keep_place(self._is_ours):
+                self._on_put_back()
+            self._file.flush()
+            self._written_at = entry.elapsed
+
+    def tick(self, now: float) -> None:
+        """Nothing stays in memory for much more than a second."""
+        if now - self._written_at >= LONGEST_WAIT:
+            self._file.flush()
+            self._written_at = now
+
+    def flush(self) -> None:
+        """Write what is buffered."""
+        self._file.flush()
+
+    def close(self) -> None:
+        """Write what is buffered and close the file."""
+        self._file.close()
+
+    def _of_the_run(self, entry: Entry, before: RunState) -> list[str]:
+        frame = self._framed.get(type(entry.event))
+        if frame is not None:
+            block = frame(entry.event, entry.at)
+        else:
+            found = event_lines.lines(entry, before, self._state, self._attended, whole=True)
+            if found is None:
+                left = entry.event if isinstance(entry.event, AgentExited) else None
+                found = [*run_lines.exited(left), *run_lines.amount_printed(left)] if left is not None else []
+            block = [OURS + line.strip() for line in found]
+        if block:
+            self._transcript.interrupted()
+        return block
+
+    def _iteration_started(self, event: IterationStarted, at: float) -> list[str]:
+        """Texts that every iteration shares are logged once, and again only when they changed."""
+        block: list[str] = []
+        for title, text in (
+            ("INSTRUCTIONS", event.instructions),
+            ("SYSTEM PROMPT", event.system_prompt),
+            ("STATUS INSTRUCTIONS", event.status_instructions),
+        ):
+            before = self._logged.get(title)
+            if text and text != before:
+                block += section(title if before is None else f"{title} (changed)", text)
+                self._logged[title] = text
+        return block + iteration_opening(event.number, at, event.notes)

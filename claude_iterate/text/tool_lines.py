@@ -1,0 +1,250 @@
+"""A tool call and its answer as lines.
+
+Every key of the input is shown; what an Edit or a Bash does is never cut. An answer is an error only if Claude Code
+says so, whatever words it contains.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from claude_iterate.core.events import ToolAnswered, ToolCalled
+from claude_iterate.core.events.stream_events import telling
+from claude_iterate.core.formats import counted, one_line
+from claude_iterate.text.line_blocks import (
+    INDENT,
+    Limits,
+    first_and_rest,
+    head,
+    indented,
+    indented_head,
+    indented_text,
+)
+
+DEEPER = INDENT * 2
+SHORT = 80
+LABELS = {
+    "file_path": "File",
+    "notebook_path": "File",
+    "path": "Path",
+    "pattern": "Pattern",
+    "command": "Command",
+    "description": "Description",
+    "prompt": "Prompt",
+    "query": "Query",
+    "url": "URL",
+}
+
+
+def call_lines(call: ToolCalled, limits: Limits) -> list[str]:
+    """The tool's name, then its input."""
+    block = [f"🔧 {call.name} tool"]
+    values = call.input
+    special = _CALLS.get(call.name)
+    shown: frozenset[str] = frozenset()
+    if special is not None:
+        write, shown = special
+        write(values, block)
+    for key, value in values.items():
+        if key not in shown:
+            _value(LABELS.get(key, key), value, limits.value, block)
+    if call.name == "Write" and limits.written != 0 and values.get("content"):
+        block += indented_head(_text(values["content"]).removesuffix("\n"), limits.written, DEEPER)
+    return block
+
+
+def headline(call: ToolCalled) -> str:
+    """The call in a few words, for a place where one line is all there is: `Bash npm test`."""
+    key, value = telling(call.input)
+    if key.endswith("_path"):
+        value = value.rstrip("/").rsplit("/", 1)[-1]
+    return f"{call.name} {one_line(value[:400])}" if value else call.name
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _value(label: str, value: Any, limit: int | None, block: list[str]) -> None:
+    """On the console one line, shortened; in the log all of it."""
+    text = _text(value)
+    if limit is not None:
+        # Cut before joining: a value can be megabytes, and only its beginning is wanted.
+        flat = one_line(text[: limit * 4])
+        missing = len(flat) > limit or len(text) > limit * 4
+        block.append(f"{INDENT}{label}: {flat[: limit - 1] + '…' if missing else flat}")
+    else:
+        _whole(label, text, block)
+
+
+def _whole(label: str, text: str, block: list[str]) -> None:
+    if "\n" in text:
+        block.append(f"{INDENT}{label}:")
+        block.append(indented_text(text, DEEPER))
+    else:
+        block.append(f"{INDENT}{label}: {text}")
+
+
+def _file(values: dict[str, Any], block: list[str]) -> None:
+    if "file_path" in values:
+        block.append(f"{INDENT}File: {_text(values['file_path'])}")
+
+
+def _read_call(values: dict[str, Any], block: list[str]) -> None:
+    _file(values, block)
+    offset, limit = values.get("offset"), values.get("limit")
+    if offset is None and limit is None:
+        return
+    first = offset if isinstance(offset, int) and offset > 0 else 1
+    last = str(first + limit - 1) if isinstance(limit, int) else "end"
+    block.append(f"{INDENT}Range: Lines {first}-{last}")
+
+
+def _edit_call(values: dict[str, Any], block: list[str]) -> None:
+    _file(values, block)
+    for key, label in (("old_string", "Replacing"), ("new_string", "With")):
+        if key not in values:
+            continue
+        text = _text(values[key])
+        if "\n" not in text and len(text) < SHORT:
+            block.append(f'{INDENT}{label}: "{text}"')
+        else:
+            block.append(f"{INDENT}{label}:")
+            block.append(DEEPER + text.replace("\n", "\n" + DEEPER))
+    if values.get("replace_all"):
+        block.append(f"{INDENT}Mode: Replace all occurrences")
+
+
+def _write_call(values: dict[str, Any], block: list[str]) -> None:
+    _file(values, block)
+    if "content" not in values:
+        return
+    text = _text(values["content"])
+    size = len(text.encode("utf-8", "replace")) / 1024
+    lines = text.count("\n") + (1 if text and not text.endswith("\n") else 0)
+    block.append(
+        f"{INDENT}Content size: {f'{size:.1f}' if size >= 0.1 else f'{size:.2f}'} KB ({counted(lines, 'line')})"
+    )
+
+
+def _bash_call(values: dict[str, Any], block: list[str]) -> None:
+    if "command" in values:
+        _whole("Command", _text(values["command"]), block)
+
+
+_Special = Callable[[dict[str, Any], list[str]], None]
+_CALLS: dict[str, tuple[_Special, frozenset[str]]] = {
+    "Read": (_read_call, frozenset({"file_path", "offset", "limit"})),
+    "Edit": (_edit_call, frozenset({"file_path", "old_string", "new_string", "replace_all"})),
+    "Write": (_write_call, frozenset({"file_path", "content"})),
+    "Bash": (_bash_call, frozenset({"command"})),
+}
+
+
+STRING_NOT_FOUND = (
+    "❌ Edit failed: String not found in file",
+    "",
+    "   The search string was not found in the file. This could be because:",
+    "   - The string has already been changed",
+    "   - The string contains special characters that don't match exactly",
+    "   - The line breaks or spacing differ from what's in the file",
+    "",
+    "   Tip: Use the Read tool to verify the current file content",
+)
+
+
+def result_lines(answer: ToolAnswered, limits: Limits) -> list[str]:
+    """What became of a call."""
+    block = _error(answer, limits) if answer.is_error else _RESULTS.get(answer.name, _other_result)(answer, limits)
+    if answer.cut:
+        block.append(f"{INDENT}... ({counted(answer.cut, 'more character')} in the raw output)")
+    return block
+
+
+def _error(answer: ToolAnswered, limits: Limits) -> list[str]:
+    text = answer.text.strip().removeprefix("<tool_use_error>").removesuffix("</tool_use_error>")
+    if answer.name == "Edit" and "not found in file" in text:
+        # The console has shown the string with the call; the log keeps Claude's words as well.
+        said = [] if limits.output is not None else ["", indented_text(text)]
+        return [*STRING_NOT_FOUND, *said]
+    first, rest = first_and_rest(text.removeprefix("Error: "))
+    return [f"❌ {answer.name or 'Tool'} failed: {first or 'no reason given'}", *indented(rest)]
+
+
+def _read_result(answer: ToolAnswered, limits: Limits) -> list[str]:
+    text = answer.text.rstrip("\n")
+    if not text[:12].lstrip()[:1].isdecimal():
+        # An image, an empty file, a file unchanged since the last Read: there are no numbered lines.
+        return ["✓ File read successfully", *_body(text, limits.read)]
+    shown, more = head(text, limits.read)
+    file = answer.facts.get("file")
+    count = file.get("numLines") if isinstance(file, dict) else None
+    if not isinstance(count, int):
+        count = shown.count("\n") + 1 + more
+    block = ["✓ File read successfully" if answer.cut else f"✓ File read successfully ({counted(count, 'line')})"]
+    block += [_numbered(line) for line in shown.split("\n")]
+    if more:
+        block.append(f"     ... ({counted(more, 'more line')})")
+    return block
+
+
+def _numbered(line: str) -> str:
+    """Claude Code separates number and text with a tab; older versions with an arrow after a padded number."""
+    number, found, text = line.partition("\t")
+    if not (found and number.isdecimal()):
+        number, found, text = line.partition("\t" if found and number.strip().isdecimal() else "→")
+        number = number.strip()
+        if not (found and number.isdecimal()):
+            return f"       | {line}"
+    return f"{number:>6} | {text}"
+
+
+def _edit_result(answer: ToolAnswered, limits: Limits) -> list[str]:
+    return ["✓ Edit applied", *_for_the_log(answer, limits)]
+
+
+def _write_result(answer: ToolAnswered, limits: Limits) -> list[str]:
+    created = answer.facts.get("type") == "create" or answer.text.startswith("File created")
+    return ["✓ File created" if created else "✓ File written", *_for_the_log(answer, limits)]
+
+
+def _bash_result(answer: ToolAnswered, limits: Limits) -> list[str]:
+    return [*_command_end(answer.facts), *_body(answer.text, limits.output)]
+
+
+def _command_end(facts: Mapping[str, object]) -> list[str]:
+    """Claude Code names an exit code only with an error; an answer without one is that of exit code 0, unless it says
+    that it means something else (`grep` without a match)."""
+    if facts.get("backgroundTaskId"):
+        return ["✓ Command started in the background"]
+    if facts.get("interrupted") is True:
+        return ["✓ Command interrupted"]
+    if isinstance(facts.get("returnCodeInterpretation"), str):
+        return [f"✓ Command finished: {facts['returnCodeInterpretation']}"]
+    return ["✓ Command finished", f"{INDENT}Exit code: 0"]
+
+
+def _other_result(answer: ToolAnswered, limits: Limits) -> list[str]:
+    return [f"✓ {answer.name or 'Tool'} finished", *_body(answer.text, limits.output)]
+
+
+def _body(text: str, limit: int | None) -> list[str]:
+    text = text.rstrip("\n")
+    return indented_head(text, limit) if text else [f"{INDENT}(no output)"]
+
+
+def _for_the_log(answer: ToolAnswered, limits: Limits) -> list[str]:
+    """Claude's sentence about a file it changed says nothing new, so only the log has it."""
+    return [] if limits.output is not None or not answer.text else [indented_text(answer.text.rstrip("\n"))]
+
+
+_RESULTS: dict[str, Callable[[ToolAnswered, Limits], list[str]]] = {
+    "Read": _read_result,
+    "Edit": _edit_result,
+    "Write": _write_result,
+    "Bash": _bash_result,
+}

@@ -1,0 +1,167 @@
+"""The iterations of a run as words for a table and as charts in SVG: the report and the dashboard show the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from html import escape
+
+import msgspec
+
+from claude_iterate.core.events.vocabulary import Kind
+from claude_iterate.core.formats import cost, counted, duration, money
+from claude_iterate.core.harmless import harmless
+from claude_iterate.core.tones import Tone
+from claude_iterate.text import local_times
+from claude_iterate.views.iteration_rows import Row
+from claude_iterate.views.run_totals import green_tests
+from claude_iterate.views.settings_view import shortened
+
+_SEEN = 50
+"""A bar of less than this part of a fixed scale cannot be seen."""
+
+
+def draw_charts(rows: Sequence[Row]) -> list[str]:
+    """One chart for each figure, as SVG; those without a value that can be seen are left out."""
+    drawn = [
+        _chart("Cost", rows, [row.known_cost_usd for row in rows], money),
+        _chart("Duration", rows, [row.duration for row in rows], duration),
+        _chart("Tokens", rows, [float(used_tokens(row)) for row in rows], lambda value: shortened(int(value))),
+        _chart("Items done", rows, [_share(row) for row in rows], _percent, 100.0),
+        _chart("Context", rows, [100 * (row.context or 0.0) for row in rows], _percent, 100.0),
+        _chart("Tool calls", rows, [float(row.tools) for row in rows], lambda value: str(int(value))),
+    ]
+    return [chart for chart in drawn if chart]
+
+
+def _percent(value: float) -> str:
+    return f"{value:.0f} %"
+
+
+def _share(row: Row) -> float:
+    return 100 * row.progress.completed / row.progress.total if row.progress is not None and row.progress.total else 0.0
+
+
+def _chart(
+    title: str, rows: Sequence[Row], values: Sequence[float], write: Callable[[float], str], most: float | None = None
+) -> str:
+    found = [
+        Bar(value, f"Iteration {row.number}: {write(value)}, {row.outcome}", "ok" if row.outcome in FINE else "bad")
+        for row, value in zip(rows, values, strict=True)
+    ]
+    return bars(title, found, write, most) if max(values, default=0.0) > (most or 0.0) / _SEEN else ""
+
+
+WIDTH, HEIGHT = 400, 120
+_LEFT, _RIGHT, _TOP, _BOTTOM = 4, 4, 18, 16
+_GAP = 0.25
+"""The part of a bar's place that is left empty."""
+_MOST = 200
+"""Bars that can be told apart; of more values each bar is the largest of several."""
+
+
+class Bar(msgspec.Struct, frozen=True):
+    """One value. `mark` is a class of the style sheet: ok, bad or plain; `says` is read aloud and shown on hovering."""
+
+    value: float
+    says: str
+    mark: str = "plain"
+
+
+def bars(title: str, values: Sequence[Bar], write: Callable[[float], str], most: float | None = None) -> str:
+    """A chart of bars with its largest value written above; empty without a value above zero. `most` fixes the
+    scale."""
+    shown = _gathered(values)
+    top = most or max((bar.value for bar in shown), default=0.0)
+    if top <= 0:
+        return ""
+    place = (WIDTH - _LEFT - _RIGHT) / len(shown)
+    height = HEIGHT - _TOP - _BOTTOM
+    drawn = "".join(_drawn(bar, number, place, height, top) for number, bar in enumerate(shown))
+    base = HEIGHT - _BOTTOM
+    largest = write(max(bar.value for bar in shown))
+    label = f"{title}: {len(values)} values, the largest {largest}"
+    return (
+        f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(label)}">'
+        f'<text class="title" x="{_LEFT}" y="12">{escape(title)}</text>'
+        f'<text class="largest" x="{WIDTH - _RIGHT}" y="12" text-anchor="end">{escape(largest)}</text>'
+        f'{drawn}<line class="axis" x1="{_LEFT}" y1="{base}" x2="{WIDTH - _RIGHT}" y2="{base}"/>'
+        f'<text class="tick" x="{_LEFT}" y="{HEIGHT - 3}">1</text>'
+        f'<text class="tick" x="{WIDTH - _RIGHT}" y="{HEIGHT - 3}" text-anchor="end">{len(values)}</text></svg>'
+    )
+
+
+def _drawn(bar: Bar, number: int, place: float, height: float, top: float) -> str:
+    tall = max(0.0, min(1.0, bar.value / top)) * height
+    x, y = _LEFT + number * place + place * _GAP / 2, _TOP + height - tall
+    place_of_it = f'x="{x:.1f}" y="{y:.1f}" width="{place * (1 - _GAP):.1f}" height="{tall:.1f}"'
+    return f'<rect class="{escape(bar.mark)}" {place_of_it}><title>{escape(bar.says)}</title></rect>'
+
+
+def _gathered(values: Sequence[Bar]) -> Sequence[Bar]:
+    """As many bars as can be told apart: of more, each is the largest of its neighbours."""
+    if len(values) <= _MOST:
+        return values
+    each = -(-len(values) // _MOST)
+    groups = [values[start : start + each] for start in range(0, len(values), each)]
+    return [max(group, key=lambda bar: bar.value) for group in groups]
+
+
+FINE = frozenset({"ok", "max_turns"})
+"""Outcomes of a call that came to its own end."""
+TOKENS = ("input", "output", "cache_read", "cache_creation")
+
+
+_NOT_FAILED = frozenset({"interrupted", "skipped", "rebooted", "usage_limit", "transient", "away"})
+"""Outcomes of a call that did not come to its own end, and did not fail."""
+
+
+def outcome(row: Row) -> str:
+    """`ok`, `no report`, `usage limit`."""
+    return "no report" if row.outcome == Kind.OK and row.complete is None else row.outcome.replace("_", " ")
+
+
+def outcome_tone(row: Row) -> Tone:
+    """How that looks."""
+    if row.outcome in FINE:
+        return "good" if row.complete is not None else "warning"
+    return "warning" if row.outcome in _NOT_FAILED else "plain" if row.outcome == Kind.UNFINISHED else "bad"
+
+
+def took(row: Row) -> str:
+    """`2.1s`; of a call without an end `2.1s+`, because only its last sign is known."""
+    return duration(row.duration) + ("+" if row.outcome == Kind.UNFINISHED else "")
+
+
+def row_words(row: Row) -> dict[str, str]:
+    """Each figure of it as text. It is not escaped for HTML."""
+    number = str(row.number) if row.attempt == 1 else f"{row.number} (attempt {row.attempt})"
+    return {
+        "number": number,
+        "began": local_times.whole(row.began),
+        "took": took(row),
+        "cost": cost(row.known_cost_usd, row.cost_is_lower_bound),
+        "tokens": shortened(used_tokens(row)),
+        "tools": str(row.tools),
+        "files": _files(row),
+        "tests": green_tests(row.tests),
+        "progress": f"{row.progress.completed}/{row.progress.total}" if row.progress is not None else "",
+        "claim": {None: "", True: "held", False: "refuted"}[row.claim_held] or ("claimed" if row.complete else ""),
+        "outcome": outcome(row),
+        "message": harmless(row.message),
+        "summary": harmless(row.summary),
+        "denied": harmless(", ".join(row.denied)),
+        "tone": outcome_tone(row),
+        "run": row.run,
+    }
+
+
+def used_tokens(row: Row) -> int:
+    """Tokens of all sorts."""
+    return sum(getattr(row.tokens, name) for name in TOKENS)
+
+
+def _files(row: Row) -> str:
+    if row.files is None:
+        return "not measured"
+    changed = f"+{row.files.created} ~{row.files.modified} -{row.files.deleted}"
+    return f"{changed}, {counted(row.commits, 'commit')}" if row.commits else changed
