@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from claude_iterate.errors import ArchiveProblem
-from claude_iterate.workspace import metadata
-from claude_iterate.workspace.archives import archive_creation, archive_entries, archive_list, restoration
+from claude_iterate.workspace import archive_contents, archives, metadata, restoration
 from claude_iterate.workspace.project import Project
 
 ORIGINAL = Path(__file__).parents[1] / "fixtures" / "original" / "archive" / "old-task-2025-10-01T08-30-00"
@@ -43,14 +42,15 @@ def tree(folder: Path) -> dict[str, Any]:
 
 
 def restored(project: Project, name: str, target: str, outside_links: bool = False) -> Path:
-    found = archive_list.find(project.archive_folder, name)
+    found = archives.find(project.archive_folder, name)
     folder = project.workspaces_folder / restoration.target_name(found, target)
     restoration.restore(found, folder, outside_links)
     return folder
 
 
 def test_what_comes_back_is_what_went_away(project: Project) -> None:
-    """Contents, modes, times, links and hard links; only the name in the metadata follows the folder (defect 39)."""
+    """Contents, modes, times and links; a file with two names comes back as two files. Only the name
+    in the metadata follows the folder (defect 39)."""
     layout = project.create("w", settings={"delay": 3.0}, instructions=b"do it\xff")
     deep = layout.working / "a" / "b"
     deep.mkdir(parents=True)
@@ -64,13 +64,13 @@ def test_what_comes_back_is_what_went_away(project: Project) -> None:
     (layout.working / "empty").mkdir()
     os.close(os.open(os.fsencode(layout.working) + b"/caf\xe9", os.O_CREAT, 0o600))
     before = tree(layout.folder)
-    name = archive_creation.save(layout, project.archive_folder).path.name
+    name = archives.save(layout, project.archive_folder).path.name
     folder = restored(project, name, "other")
     after = tree(folder)
     assert before.pop(".metadata.json") != after.pop(".metadata.json")
     assert after == before
     assert metadata.read(folder / ".metadata.json").document["name"] == "other"
-    assert (folder / "working" / "twin").stat().st_nlink == 2
+    assert (folder / "working" / "twin").stat().st_nlink == 1
     assert sorted(path.name for path in project.workspaces_folder.iterdir()) == ["other", "w"]
 
 
@@ -86,7 +86,7 @@ def test_permissions_come_back(project: Project, kind: str) -> None:
         path.chmod(mode)
     layout.folder.chmod(0o700)
     if kind == "tar":
-        name = archive_creation.save(layout, project.archive_folder).path.name
+        name = archives.save(layout, project.archive_folder).path.name
     else:
         name = "w-2025-10-01T08-30-00"
         shutil.copytree(layout.folder, project.archive_folder / name)
@@ -137,7 +137,7 @@ def test_an_archive_without_metadata_becomes_a_workspace(project: Project, packe
         with tarfile.open(f"{there}.tar.gz", "w:gz") as tar:
             tar.add(there, arcname="old-task")
         shutil.rmtree(there)
-    archive = archive_list.find(project.archive_folder, ORIGINAL.name)
+    archive = archives.find(project.archive_folder, ORIGINAL.name)
     warning = restoration.restore(archive, project.workspaces_folder / "back")
     assert "no .metadata.json" in warning
     about = metadata.read(project.layout("back").metadata)
@@ -163,14 +163,14 @@ def test_the_originals_tarball_comes_back(project: Project) -> None:
     path = project.archive_folder / f"{ORIGINAL.name}.tar.gz"
     with tarfile.open(path, "w:gz") as tar:
         tar.add(ORIGINAL, arcname="./old-task")
-    assert archive_list.find(project.archive_folder, ORIGINAL.name).workspace == "old-task"
+    assert archives.find(project.archive_folder, ORIGINAL.name).workspace == "old-task"
     assert (restored(project, path.name, "x") / "working" / "notes.txt").read_text() == "scratch\n"
 
 
 def test_a_place_that_is_taken_stays_as_it_is(project: Project) -> None:
     """Workspace, file or dead link: nothing is written over."""
     layout = project.create("w", instructions=b"first")
-    name = archive_creation.save(layout, project.archive_folder).path.name
+    name = archives.save(layout, project.archive_folder).path.name
     layout.instructions.write_text("second")
     (project.workspaces_folder / "dead").symlink_to("nowhere")
     for target in ("w", "dead"):
@@ -210,8 +210,7 @@ EVIL: list[list[dict[str, Any]]] = [
     [{"name": "w", "linkname": "/tmp", **LINK}, {"name": "w/evil", "data": b"x"}],
     [{"name": "w/link", "linkname": ".", **LINK}, {"name": "w/link/evil", "data": b"x"}],
     [{"name": "w/same", "linkname": "/etc/passwd", **HARD}],
-    [{"name": "w/same", "linkname": "w/nothing", **HARD}],
-    [{"name": "w/link", "linkname": "y", **LINK}, {"name": "w/same", "linkname": "w/link", **HARD}],
+    [{"name": "w/same", "linkname": "w/good", **HARD}],
     [{"name": "w/device", "type": tarfile.CHRTYPE}],
     [{"name": "w/pipe", "type": tarfile.FIFOTYPE}],
     [{"name": "w/twice", "data": b"1"}, {"name": "w/twice", "data": b"2"}],
@@ -241,7 +240,7 @@ def test_links_outside_only_when_asked_for(project: Project, tmp_path: Path) -> 
     outside.write_text("mine")
     layout = project.create("w")
     (layout.working / "link").symlink_to(outside)
-    name = archive_creation.save(layout, project.archive_folder).path.name
+    name = archives.save(layout, project.archive_folder).path.name
     with pytest.raises(ArchiveProblem, match="leads outside: working/link") as raised:
         restored(project, name, "other")
     assert "--outside-links" in raised.value.hint
@@ -302,28 +301,28 @@ def pipe(path: Path) -> None:
 def test_damage_is_told(project: Project, damage: Callable[[Path], Any]) -> None:
     """Cut short, spoiled, no tar, not even a file: a clear error, nothing written, still listed and deletable."""
     layout = project.create("w", instructions=os.urandom(5000))
-    path = archive_creation.save(layout, project.archive_folder).path
+    path = archives.save(layout, project.archive_folder).path
     damage(path)
     with pytest.raises(ArchiveProblem):
         restored(project, path.name, "other")
     with pytest.raises(ArchiveProblem):
-        restoration.contents(archive_list.find(project.archive_folder, path.name))
+        restoration.contents(archives.find(project.archive_folder, path.name))
     assert [path.name for path in project.workspaces_folder.iterdir()] == ["w"]
-    assert [found.path for found in archive_list.archives(project.archive_folder)] == [path]
+    assert [found.path for found in archives.list_archives(project.archive_folder)] == [path]
 
 
 @pytest.mark.parametrize(("limit", "words"), [("MOST_ENTRIES", "more than 2 files"), ("MOST_BYTES", "absurd size")])
 def test_bounds(project: Project, monkeypatch: pytest.MonkeyPatch, limit: str, words: str) -> None:
     """Too many, too much: refused."""
-    name = archive_creation.save(project.create("w", instructions=b"do it"), project.archive_folder).path.name
-    monkeypatch.setattr(archive_entries, limit, 2)
+    name = archives.save(project.create("w", instructions=b"do it"), project.archive_folder).path.name
+    monkeypatch.setattr(archive_contents, limit, 2)
     with pytest.raises(ArchiveProblem, match=words):
         restored(project, name, "other")
 
 
 def test_no_room(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """What does not fit on the disk is not begun."""
-    name = archive_creation.save(project.create("w", instructions=b"do it"), project.archive_folder).path.name
+    name = archives.save(project.create("w", instructions=b"do it"), project.archive_folder).path.name
     monkeypatch.setattr(shutil, "disk_usage", lambda _place: type("Usage", (), {"free": 10}))
     with pytest.raises(ArchiveProblem, match="does not fit"):
         restored(project, name, "other")
@@ -331,7 +330,7 @@ def test_no_room(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_failure_half_way_leaves_nothing(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """A disk that fills up while restoring: no half workspace, not even a hidden one."""
-    name = archive_creation.save(project.create("w", instructions=b"do it"), project.archive_folder).path.name
+    name = archives.save(project.create("w", instructions=b"do it"), project.archive_folder).path.name
 
     def full(*_arguments: object) -> None:
         raise OSError(28, "No space left on device")
@@ -356,6 +355,6 @@ def test_half_an_archive_of_the_original(project: Project) -> None:
     half = project.archive_folder / "w-2025-10-01T08-30-00"
     half.mkdir(parents=True)
     (half / ".metadata.json").write_text("{}")
-    assert "half an archive" in archive_list.archives(project.archive_folder)[0].problem
+    assert "half an archive" in archives.list_archives(project.archive_folder)[0].problem
     with pytest.raises(ArchiveProblem, match="half an archive"):
         restored(project, half.name, "w")

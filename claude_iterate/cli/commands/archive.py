@@ -16,19 +16,19 @@ from claude_iterate.cli.output import printable
 from claude_iterate.cli.terminal import questions
 from claude_iterate.core.formats import counted, moment, size
 from claude_iterate.text import local_times
-from claude_iterate.workspace.archives import archive_creation, archive_list, restoration
+from claude_iterate.workspace import archives, restoration
 from claude_iterate.workspace.files.folders import remove
 from claude_iterate.workspace.run_folder import run_lock
 
 
 def _archives(context: click.Context) -> Iterable[str]:
     """Each archive, and each workspace that has one: its newest is meant then."""
-    found = archive_list.names_in(completion.project_of(context).archive_folder)
+    found = archives.names_in(completion.project_of(context).archive_folder)
     return dict.fromkeys([*(re.sub(r"-\d{4}-\d\d-\d\dT[\d-]+$", "", name) for name in found), *found])
 
 
 def _checked(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
-    return archive_list.checked(value)
+    return archives.checked_name(value)
 
 
 archive_argument = click.argument(
@@ -50,11 +50,11 @@ def save(invocation: Invocation, name: str, keep: bool, force: bool, as_json: bo
     if on_terminal() and not (keep or force):
         questions.confirm_deletion(name, f"Archive and delete {layout.folder}? (--keep does not delete it)", "")
     with run_lock.hold(layout.lock, name, "archive"):
-        saved = archive_creation.save(layout, project.archive_folder)
+        saved = archives.save(layout, project.archive_folder)
         if not keep:
             remove(layout.folder)
     document = {
-        "name": saved.path.name.removesuffix(archive_creation.ENDING),
+        "name": saved.path.name.removesuffix(archives.ENDING),
         "workspace": name,
         "path": str(saved.path),
         "kept": keep,
@@ -69,7 +69,7 @@ def save(invocation: Invocation, name: str, keep: bool, force: bool, as_json: bo
 def listing(invocation: Invocation, as_json: bool) -> None:
     """List the archives of this project, newest first."""
     folder = invocation.project.archive_folder
-    rows = [_row(archive) for archive in archive_list.archives(folder)]
+    rows = [_row(archive) for archive in archives.list_archives(folder)]
     if as_json:
         output.document({"folder": str(folder), "archives": rows})
     elif not rows:
@@ -86,7 +86,7 @@ def listing(invocation: Invocation, as_json: bool) -> None:
 @archive_argument
 def show(invocation: Invocation, archive_name: str, as_json: bool) -> None:
     """Show what is in ARCHIVE, or in the newest archive of the workspace of that name, having read all of it."""
-    archive = archive_list.find(invocation.project.archive_folder, archive_name, or_newest=True)
+    archive = archives.find(invocation.project.archive_folder, archive_name, or_newest=True)
     inside = restoration.contents(archive)
     found = _row(archive) | {
         "archivedFrom": archive.manifest.get("archivedFrom"),
@@ -119,7 +119,7 @@ def restore(
     archive stays.
     """
     project = invocation.project
-    found = archive_list.find(project.archive_folder, archive_name, or_newest=True)
+    found = archives.find(project.archive_folder, archive_name, or_newest=True)
     name = restoration.target_name(found, workspace)
     folder = project.workspaces_folder / name
     warning = restoration.restore(found, folder, outside_links)
@@ -135,7 +135,7 @@ def restore(
 @options.force_option
 def delete(invocation: Invocation, archive_name: str, force: bool, as_json: bool) -> None:
     """Delete ARCHIVE for good."""
-    found = archive_list.find(invocation.project.archive_folder, archive_name)
+    found = archives.find(invocation.project.archive_folder, archive_name)
     again = f"claude-iterate archive delete {found.path.name} --force"
     if not force:
         questions.confirm_deletion(found.path.name, f"Delete {found.path} for good?", again)
@@ -144,7 +144,7 @@ def delete(invocation: Invocation, archive_name: str, force: bool, as_json: bool
     output.answer(as_json, document, f"Deleted the archive {found.path}")
 
 
-def _row(archive: archive_list.Archive) -> dict[str, Any]:
+def _row(archive: archives.Archive) -> dict[str, Any]:
     return {
         "name": archive.name,
         "workspace": archive.workspace,
@@ -181,7 +181,7 @@ def _print(found: dict[str, Any]) -> None:
     output.note(f"Bring it back: claude-iterate archive restore {found['name']}")
 
 
-def warn_about(saved: archive_creation.Saved) -> None:
+def warn_about(saved: archives.Saved) -> None:
     """Warnings that belong to a new archive."""
     if saved.outside_links:
         first, count = saved.outside_links[0], len(saved.outside_links)

@@ -7,7 +7,7 @@ from claude_iterate.cli.commands.archive import warn_about
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.terminal import questions
 from claude_iterate.project.worktrees import remains
-from claude_iterate.workspace.archives import archive_creation
+from claude_iterate.workspace import archives
 from claude_iterate.workspace.files.folders import remove
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
@@ -26,7 +26,7 @@ def command(invocation: Invocation, name: str, force: bool, no_archive: bool, as
     last, saved = reader.last_run(layout, ("run",)), None
     with run_lock.hold(layout.lock, name, "clean"):
         if not no_archive:
-            saved = archive_creation.save(layout, project.archive_folder)
+            saved = archives.save(layout, project.archive_folder)
         remove(layout.folder)
     made = last[1].worktree.made if last is not None else None
     left = remains(project.root, made.path, made.branch, project.environ) if made is not None else None

@@ -1,9 +1,11 @@
-"""An archive is there whole or not at all, and the workspace is only read."""
+"""Archives are saved whole or not at all, found by name, listed by age; what they say of themselves is not trusted."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import shutil
 import socket
 import tarfile
 from pathlib import Path
@@ -11,14 +13,43 @@ from pathlib import Path
 import pytest
 from freezegun import freeze_time
 
-from claude_iterate.errors import ArchiveProblem
-from claude_iterate.workspace.archives import archive_creation, archive_entries, archive_list
+from claude_iterate.errors import ArchiveProblem, UsageProblem
+from claude_iterate.workspace import archive_contents, archives, restoration
 from claude_iterate.workspace.project import Project
+
+ORIGINAL = Path(__file__).parents[1] / "fixtures" / "original" / "archive" / "old-task-2025-10-01T08-30-00"
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     return Project(tmp_path, {"HOME": f"{tmp_path}-home"})
+
+
+def test_a_hostile_name_in_the_manifest(project: Project) -> None:
+    """The name comes from outside, so it is judged like one that is typed."""
+    project.archive_folder.mkdir(parents=True)
+    with tarfile.open(project.archive_folder / "a.tar.gz", "w:gz") as tar:
+        data = json.dumps({"originalName": "../../x"}).encode()
+        member = tarfile.TarInfo("w/.archived.json")
+        member.size = len(data)
+        tar.addfile(member, io.BytesIO(data))
+    found = archives.find(project.archive_folder, "a")
+    with pytest.raises(ArchiveProblem, match="cannot be a name"):
+        restoration.target_name(found, None)
+    with pytest.raises(UsageProblem):
+        restoration.target_name(found, "../x")
+
+
+@freeze_time("2025-10-01 08:30:01")
+def test_newest_first(project: Project) -> None:
+    """By manifest, else by name; strangers in the folder are not archives."""
+    shutil.copytree(ORIGINAL, project.archive_folder / ORIGINAL.name)
+    archives.save(project.create("w"), project.archive_folder)
+    (project.archive_folder / "x-2024-01-02T03-04-05.tar.gz").write_bytes(b"")
+    (project.archive_folder / "README.md").write_text("mine")
+    (project.archive_folder / ".hidden").mkdir()
+    found = [entry.name for entry in archives.list_archives(project.archive_folder)]
+    assert found == ["w-2025-10-01T08-30-01", ORIGINAL.name, "x-2024-01-02T03-04-05"]
 
 
 @freeze_time("2026-02-28 23:59:59")
@@ -31,7 +62,7 @@ def test_everything_is_inside(project: Project, tmp_path: Path) -> None:
     (layout.working / "link").symlink_to(elsewhere, target_is_directory=True)
     (layout.working / "dangling").symlink_to("nowhere")
     layout.lock.touch()
-    saved = archive_creation.save(layout, project.archive_folder)
+    saved = archives.save(layout, project.archive_folder)
     path = saved.path
     assert path.name == "w-2026-02-28T23-59-59.tar.gz"
     with tarfile.open(path) as opened:
@@ -55,7 +86,7 @@ def test_everything_is_inside(project: Project, tmp_path: Path) -> None:
 def test_two_in_one_second_are_two(project: Project) -> None:
     """A second archive never replaces the first."""
     layout = project.create("w")
-    paths = {archive_creation.save(layout, project.archive_folder).path for _ in range(3)}
+    paths = {archives.save(layout, project.archive_folder).path for _ in range(3)}
     assert len(paths) == 3
     assert all(path.is_file() for path in paths)
 
@@ -69,7 +100,7 @@ def test_what_has_no_content_is_reported(project: Project) -> None:
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(f"/proc/self/fd/{here}/socket")  # the path itself may be too long for one
     os.close(here)
-    assert sorted(archive_creation.save(layout, project.archive_folder).left_out) == [
+    assert sorted(archives.save(layout, project.archive_folder).left_out) == [
         "working/deep/socket",
         "working/pipe",
     ]
@@ -79,8 +110,8 @@ def test_long_names_stay_names(project: Project) -> None:
     """The archive of a workspace with the longest name can be named in every command."""
     layout = project.create("n" * 100)
     for _ in range(2):
-        archive_list.checked(archive_creation.save(layout, project.archive_folder).path.name)
-    assert [found.workspace for found in archive_list.archives(project.archive_folder)] == ["n" * 100] * 2
+        archives.checked_name(archives.save(layout, project.archive_folder).path.name)
+    assert [found.workspace for found in archives.list_archives(project.archive_folder)] == ["n" * 100] * 2
 
 
 def test_not_into_the_workspace_itself(tmp_path: Path) -> None:
@@ -89,7 +120,7 @@ def test_not_into_the_workspace_itself(tmp_path: Path) -> None:
     project = Project(tmp_path, {"HOME": f"{tmp_path}-home", "CLAUDE_ITERATE_PATHS__ARCHIVE_DIR": inside})
     layout = project.create("w")
     with pytest.raises(ArchiveProblem, match="lies within the workspace"):
-        archive_creation.save(layout, project.archive_folder)
+        archives.save(layout, project.archive_folder)
     assert list(layout.working.iterdir()) == []
 
 
@@ -103,7 +134,7 @@ def test_failure_leaves_no_half_archive(project: Project, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(tarfile.TarFile, "addfile", full)
     with pytest.raises(ArchiveProblem, match="No space left"):
-        archive_creation.save(layout, project.archive_folder)
+        archives.save(layout, project.archive_folder)
     assert list(project.archive_folder.iterdir()) == []
     assert sorted(path.name for path in layout.folder.rglob("*")) == before
 
@@ -119,14 +150,14 @@ def test_an_archive_that_lacks_something_is_none(project: Project, monkeypatch: 
 
     monkeypatch.setattr(tarfile.TarFile, "addfile", swallowing)
     with pytest.raises(ArchiveProblem, match=r"does not hold w/INSTRUCTIONS\.md"):
-        archive_creation.save(layout, project.archive_folder)
+        archives.save(layout, project.archive_folder)
     assert list(project.archive_folder.iterdir()) == []
 
 
 def test_too_many_to_restore_are_too_many_to_save(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """What could not be brought back is not put away."""
     layout = project.create("w", instructions=b"do it")
-    monkeypatch.setattr(archive_entries, "MOST_ENTRIES", 3)
+    monkeypatch.setattr(archive_contents, "MOST_ENTRIES", 3)
     with pytest.raises(ArchiveProblem, match="more than 3 files"):
-        archive_creation.save(layout, project.archive_folder)
+        archives.save(layout, project.archive_folder)
     assert layout.instructions.exists()

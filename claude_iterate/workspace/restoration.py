@@ -19,10 +19,18 @@ import msgspec
 from claude_iterate.core import names
 from claude_iterate.errors import ArchiveProblem, UsageProblem
 from claude_iterate.workspace import creation
-from claude_iterate.workspace.archives import archive_entries, archive_readers
-from claude_iterate.workspace.archives.archive_entries import MANIFEST, NOT_OF_THE_WORK, Entry, judged
-from claude_iterate.workspace.archives.archive_list import Archive
-from claude_iterate.workspace.archives.archive_readers import FolderReader, Source
+from claude_iterate.workspace.archive_contents import (
+    MANIFEST,
+    MOST_BYTES,
+    NOT_OF_THE_WORK,
+    Entry,
+    FolderReader,
+    Source,
+    checked_entries,
+    open_tar,
+    read_document,
+)
+from claude_iterate.workspace.archives import Archive
 from claude_iterate.workspace.files import atomic
 from claude_iterate.workspace.files.folders import new_folder, reason
 from claude_iterate.workspace.layout import Layout
@@ -40,16 +48,16 @@ class Contents(msgspec.Struct, frozen=True):
 
 def contents(archive: Archive) -> Contents:
     """What is in the archive, read to its end: a damaged or hostile one is an ArchiveProblem."""
-    with _opened(archive) as source:
-        entries = judged(source.entries(), archive.name, outside_links=True)
+    with _open(archive) as source:
+        entries = checked_entries(source, archive.name, outside_links=True)
         about = [entry for entry in entries if entry.path == (".metadata.json",) and entry.kind == "file"]
         work = [entry for entry in entries if entry.name not in NOT_OF_THE_WORK]
         return Contents(
-            sum(entry.kind in {"file", "same"} for entry in work),
+            sum(entry.kind == "file" for entry in work),
             sum(entry.kind == "link" for entry in work),
             sum(entry.size for entry in work),
-            [entry.name for entry in archive_entries.leading_outside(entries)],
-            archive_readers.document(source, about[0]) if about else {},
+            [entry.name for entry in entries if entry.leads_outside],
+            read_document(source, about[0]) if about else {},
         )
 
 
@@ -79,8 +87,8 @@ def restore(archive: Archive, folder: Path, outside_links: bool = False) -> str:
             f"Give it another name: claude-iterate archive restore {archive.name} NAME",
         )
     try:
-        with _opened(archive) as source:
-            entries = judged(source.entries(), archive.name, _room(folder), outside_links)
+        with _open(archive) as source:
+            entries = checked_entries(source, archive.name, _free_space(folder), outside_links)
             _check_kind(archive, entries)
             own = next((entry for entry in entries if not entry.path and entry.kind == "folder"), None)
             with new_folder(folder, mode=_folder_mode(own) if own is not None else None) as made:
@@ -104,12 +112,12 @@ def restore(archive: Archive, folder: Path, outside_links: bool = False) -> str:
     return warning
 
 
-def _room(folder: Path) -> int:
+def _free_space(folder: Path) -> int:
     """Free space where the workspace will be; if it is unknown, nothing is refused for it."""
     for place in folder.parents:
         with contextlib.suppress(OSError):
             return shutil.disk_usage(place).free
-    return archive_entries.MOST_BYTES
+    return MOST_BYTES
 
 
 def _check_kind(archive: Archive, entries: list[Entry]) -> None:
@@ -126,8 +134,6 @@ def _write_files(source: Source, entries: Iterable[Entry], made: Path) -> None:
         if entry.kind == "folder":
             path.mkdir(0o700, exist_ok=True)
             path.chmod(_folder_mode(entry))
-        elif entry.kind == "same":
-            os.link(made.joinpath(*entry.target.split("/")), path, follow_symlinks=False)
         elif entry.kind == "file":
             # An existing file or link would be one that we did not make: O_EXCL refuses it.
             handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
@@ -161,11 +167,11 @@ def _correct_name(path: Path, name: str) -> None:
 
 
 @contextlib.contextmanager
-def _opened(archive: Archive) -> Iterator[Source]:
+def _open(archive: Archive) -> Iterator[Source]:
     if archive.is_folder:
         if archive.problem:
             raise ArchiveProblem(archive.problem, f"Take what you need from it by hand: {archive.path}")
         yield FolderReader(archive.path)
         return
-    with archive_readers.opened(archive.path) as reader:
+    with open_tar(archive.path) as reader:
         yield reader
