@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from claude_iterate.operations.playback.console_playback import ConsolePlayback, recorded_console
+from claude_iterate.operations.playback import ConsolePlayback, recorded_console
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.journal.follower import JournalFollower
 from tests.e2e.conftest import Loop
@@ -36,8 +36,8 @@ def test_the_same_lines_on_both_streams(loop: Loop, level: str, monkeypatch: pyt
     started = reader.beginning(journal)
     assert started is not None
     out, err = io.StringIO(), io.StringIO()
-    playback = ConsolePlayback(recorded_console(started, out, err))
-    playback.show(JournalFollower(journal).entries())
-    playback.close()
+    console = recorded_console(started, out, err)
+    ConsolePlayback(console).show(JournalFollower(journal).entries())
+    console.close()
     assert (out.getvalue(), err.getvalue()) == (done.out, done.err)
     assert ("failed" in done.err) == (level != "quiet")

@@ -12,17 +12,19 @@ from collections.abc import Iterator, Sequence
 from claude_iterate.cli import output
 from claude_iterate.cli.invocation import on_terminal
 from claude_iterate.cli.terminal.keys import Keys, listening
+from claude_iterate.core.events import Entry
 from claude_iterate.core.events.reasons import exit_code
 from claude_iterate.core.events.vocabulary import Verb
 from claude_iterate.core.rules.next_steps import CommandLine, go_on
 from claude_iterate.core.state.recorded_settings import recorded_settings
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.operations.playback import attached_run
-from claude_iterate.operations.playback.attached_run import AttachedRun, Found
-from claude_iterate.operations.playback.console_playback import recorded_console
+from claude_iterate.core.state.steps import fold
+from claude_iterate.operations.attach import AttachedRun, ShownRun, find_run
+from claude_iterate.operations.playback import recorded_console
 from claude_iterate.sinks.console.console import Console
 from claude_iterate.system import signals, terminals
 from claude_iterate.text.run_lines import how_to_look
+from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 
 KILLED = 1
@@ -46,9 +48,9 @@ class AttachedTerminal:
 
     def show(self) -> int:
         """The exit code: that of the run, or 0 when the user left."""
-        found = attached_run.find(self._layout)
+        found = find_run(self._layout)
         self._heed_settings(found)
-        if not found.alive:
+        if not found.is_alive:
             return self._show_past(found)
         with contextlib.ExitStack() as afterwards:
             # Before the first look: a signal must not break off a line.
@@ -64,22 +66,23 @@ class AttachedTerminal:
 
     def leave(self) -> int:
         """After the user looked at it in another way: it goes on, or how it ended."""
-        found = attached_run.find(self._layout)
+        found = find_run(self._layout)
         self._heed_settings(found)
-        return self._goes_on() if found.alive else self._show_past(found)
+        return self._goes_on() if found.is_alive else self._show_past(found)
 
-    def _heed_settings(self, found: Found) -> None:
+    def _heed_settings(self, found: ShownRun) -> None:
         self._detailed = self._detailed or recorded_settings(found.started).exit_codes == "detailed"
 
-    def _show_past(self, found: Found) -> int:
-        state = attached_run.ended(self._layout, found.run)
+    def _show_past(self, found: ShownRun) -> int:
+        state = fold(reader.milestones(self._layout.journal(found.run)))
         if state.finished is None:
             return self._killed(found)
         output.note(f"{self._layout.name} does not run. How its last run ended:")
-        attached_run.show_ending(state, self._console(found, keys=False))
+        with contextlib.closing(self._console(found, keys=False)) as console:
+            console(Entry(0, 0.0, 0.0, state.finished), state)
         return self._how_it_ended(state)
 
-    def _console(self, found: Found, keys: bool) -> Console:
+    def _console(self, found: ShownRun, keys: bool) -> Console:
         level = self._level or recorded_settings(found.started).output
         return recorded_console(found.started, sys.stdout, sys.stderr, level, self._color, keys=keys)
 
@@ -87,13 +90,13 @@ class AttachedTerminal:
         assert state.finished is not None
         return exit_code(state.finished.reason, self._detailed, state.finished.known_by)
 
-    def _killed(self, found: Found) -> int:
+    def _killed(self, found: ShownRun) -> int:
         name, folder = self._layout.name, self._layout.folder
         if not folder.is_dir():
             output.warn(f"The run of {name} ended, because its folder is gone, and its record with it: {folder}")
             output.note(f"  See what there is: {shlex.join((*self._line.program, 'list'))}")
             return KILLED
-        state = attached_run.ended(self._layout, found.run)
+        state = fold(reader.milestones(self._layout.journal(found.run)))
         step = go_on(state if state.started is not None else RunState(started=found.started))
         output.warn(f"The run was killed: its process (pid {found.started.pid}) is gone, and its journal has no end.")
         output.note(f"  Go on: {step}")

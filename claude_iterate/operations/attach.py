@@ -8,12 +8,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from claude_iterate.core.events import Entry, RunFinished, RunStarted
+import msgspec
+
+from claude_iterate.core.events import RunFinished, RunStarted
 from claude_iterate.core.events.run_events import JOURNAL_FORMAT
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import fold
 from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.operations.playback.console_playback import ConsolePlayback
+from claude_iterate.operations.playback import ConsolePlayback
 from claude_iterate.sinks.console.console import Console
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal import reader
@@ -30,16 +31,15 @@ _LOOK = 0.25
 _POLL = 0.05
 
 
-class Found:
+class ShownRun(msgspec.Struct, frozen=True):
     """The run of a workspace that can be shown: the one under way, else the last one."""
 
-    def __init__(self, run: str, started: RunStarted, alive: bool) -> None:
-        self.run = run
-        self.started = started
-        self.alive = alive
+    run: str
+    started: RunStarted
+    is_alive: bool
 
 
-def find(layout: Layout) -> Found:
+def find_run(layout: Layout) -> ShownRun:
     """The run to show; one that is about to begin is waited for. A WorkspaceProblem when there is none."""
     deadline = time.monotonic() + _PATIENCE
     while (holder := run_lock.holder(layout.lock)) is not None:
@@ -47,7 +47,7 @@ def find(layout: Layout) -> Found:
         started = reader.beginning(layout.journal(run)) if run else None
         if started is not None:
             _refuse_newer(layout)
-            return Found(run, started, alive=True)
+            return ShownRun(run, started, is_alive=True)
         if time.monotonic() > deadline:
             raise WorkspaceProblem(
                 f"The workspace {layout.name!r} is busy ({run or 'unknown'}), but no run has begun.",
@@ -58,20 +58,8 @@ def find(layout: Layout) -> Found:
     run = next(reader.newest(layout), "")
     started = reader.beginning(layout.journal(run)) if run else None
     if started is None:
-        raise _nothing(layout)
-    return Found(run, started, alive=False)
-
-
-def ended(layout: Layout, run: str) -> RunState:
-    """What the journal of a run that is over comes to; without `finished`: it was killed."""
-    return fold(reader.milestones(layout.journal(run)))
-
-
-def show_ending(state: RunState, console: Console) -> None:
-    """How a run ended, as it said itself."""
-    if state.finished is not None:
-        console(Entry(0, 0.0, 0.0, state.finished), state)
-    console.close()
+        raise _no_run(layout)
+    return ShownRun(run, started, is_alive=False)
 
 
 def _refuse_newer(layout: Layout) -> None:
@@ -79,7 +67,7 @@ def _refuse_newer(layout: Layout) -> None:
     metadata.refuse_newer(form, JOURNAL_FORMAT, f"The journal of run {run}")
 
 
-def _nothing(layout: Layout) -> WorkspaceProblem:
+def _no_run(layout: Layout) -> WorkspaceProblem:
     name = layout.name
     if torn := [run for run in layout.run_ids() if layout.journal(run).is_file()]:
         said = f"Nothing runs in {name}, and the journal of its last run, {torn[-1]}, has lost its beginning."
@@ -111,11 +99,6 @@ class AttachedRun:
         """How it ended, once it has."""
         return self.state.finished
 
-    @property
-    def pid(self) -> int:
-        """The process that runs it; 0 when its journal has lost that."""
-        return self.state.started.pid if self.state.started is not None else 0
-
     def catch_up(self) -> None:
         """Show what happened before; the live line stands for now only."""
         self._console.behind = True
@@ -131,7 +114,7 @@ class AttachedRun:
         self._take_answers()
         last = self._playback.last
         if live and last is not None and self.finished is None:
-            self._playback.tick(last.elapsed + max(0.0, self._wall() - last.at))
+            self._console.tick(last.elapsed + max(0.0, self._wall() - last.at))
         return alive and self.finished is None
 
     def ask(self, verb: str, now: bool = False) -> None:
@@ -147,7 +130,7 @@ class AttachedRun:
         for identity in self._open if self._open and not self._holds() else ():
             control.withdraw(self._layout, identity)
             control.answer(self._layout, identity)
-        self._playback.close()
+        self._console.close()
 
     def await_release(self) -> None:
         """After its end: until its process has put everything away, so that the next command finds it so."""

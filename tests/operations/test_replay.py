@@ -9,8 +9,9 @@ import pytest
 
 from claude_iterate.core import events
 from claude_iterate.core.events import Entry, IterationStarted, RunFinished, Said, Warned
-from claude_iterate.operations.playback.console_playback import RecordedPace, usual_speed
-from claude_iterate.operations.playback.replayed_run import Range, entries, iteration_range
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.operations.playback import ConsolePlayback, Range, RecordedPace, usual_speed
+from claude_iterate.operations.replay import entries, iteration_range
 
 
 def line(number: int, event: events.Event) -> bytes:
@@ -76,8 +77,21 @@ def test_a_pause_is_shortened_and_the_clocks_go_on() -> None:
 def test_at_once_waits_for_nothing_and_a_part_not_for_the_rest() -> None:
     """Nor does a clock that was set back."""
     waited: list[float] = []
-    for pace in (RecordedPace(0.0, wait=waited.append), RecordedPace(1.0, wait=waited.append, first=5)):
-        for number, elapsed in ((1, 0.0), (2, 9.0), (3, 4.0)):
-            pace(Entry(number, 0.0, elapsed, Said("a")), lambda _now: None)
+    shown: list[int] = []
+
+    class Sink:
+        def __call__(self, entry: Entry, state: RunState) -> None:
+            shown.append(entry.seq)
+
+        def tick(self, now: float) -> None: ...
+
+        def flush(self) -> None: ...
+
+        def close(self) -> None: ...
+
+    told = [Entry(number, 0.0, moment, Said("a")) for number, moment in ((1, 0.0), (2, 9.0), (3, 4.0), (4, 90.0))]
+    ConsolePlayback(Sink(), RecordedPace(0.0, wait=waited.append)).show(told)
+    ConsolePlayback(Sink(), RecordedPace(1.0, wait=waited.append), Range(2, 3)).show(told)
     assert waited == []
+    assert shown == [1, 2, 3, 4, 2, 3]
     assert (usual_speed(30.0), usual_speed(28_800.0)) == (1.0, 480.0)

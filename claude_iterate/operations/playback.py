@@ -1,15 +1,7 @@
 """The entries of a run on a console, as the run itself showed them, folded once.
 
 `attach` follows a run that is under way and shows what is there at once; `replay` shows one that is over at the pace it
-had. Both use it alike:
-
-    journal = JournalFollower(layout.journal(run))      # or any other entries, such as those with their full texts
-    playback = ConsolePlayback(recorded_console(...))   # a pace of your own comes second
-    playback.show(journal.entries())                    # again, for what was added since
-    playback.state, playback.last                       # what all of them came to
-    playback.tick(now); playback.close()
-
-Memory does not grow with the number of entries.
+had. Memory does not grow with the number of entries.
 """
 
 from __future__ import annotations
@@ -19,6 +11,8 @@ import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TextIO
+
+import msgspec
 
 from claude_iterate.core.events import Entry, RunStarted
 from claude_iterate.core.settings.modes import stop_settings
@@ -38,12 +32,26 @@ def at_once(_entry: Entry, _tick: Callable[[float], None]) -> None:
     """The pace of those who want to see all of it now."""
 
 
-class ConsolePlayback:
-    """Shows entries on a sink."""
+class Range(msgspec.Struct, frozen=True):
+    """Some entries of a run, such as those of one iteration, by their numbers; without a `last`, all from the first."""
 
-    def __init__(self, sink: Sink, pace: Pace = at_once) -> None:
+    first: int = 0
+    last: int | None = None
+
+    def __contains__(self, number: int) -> bool:
+        return self.first <= number and (self.last is None or number <= self.last)
+
+
+ALL = Range()
+
+
+class ConsolePlayback:
+    """Shows entries on a sink; with a `part` only these, but the state after each is that of the whole run."""
+
+    def __init__(self, sink: Sink, pace: Pace = at_once, part: Range = ALL) -> None:
         self._sink = sink
         self._pace = pace
+        self._part = part
         self.state = RunState()
         """What the entries came to so far."""
         self.last: Entry | None = None
@@ -52,18 +60,13 @@ class ConsolePlayback:
         """Show these, which come after those before. True if there were any."""
         before = self.last
         for entry in entries:
-            self._pace(entry, self._sink.tick)
+            shown = entry.seq in self._part
+            if shown:
+                self._pace(entry, self._sink.tick)
             self.state, self.last = reduce(self.state, entry), entry
-            self._sink(entry, self.state)
+            if shown:
+                self._sink(entry, self.state)
         return self.last is not before
-
-    def tick(self, now: float) -> None:
-        """Nothing happens, and it is this time on the clock of `Entry.elapsed`."""
-        self._sink.tick(now)
-
-    def close(self) -> None:
-        """Leave the terminal clean."""
-        self._sink.close()
 
 
 def recorded_console(
@@ -111,20 +114,12 @@ LONGEST = 1.0
 
 class RecordedPace:
     """The recorded pauses, `speed` times as fast and none longer than `longest`; with speed 0 there are none. `wait`
-    takes seconds. Only the entries with the numbers `first` to `last` are waited for."""
+    takes seconds."""
 
-    def __init__(
-        self,
-        speed: float,
-        longest: float = float("inf"),
-        wait: Callable[[float], None] = time.sleep,
-        first: int = 0,
-        last: int | None = None,
-    ) -> None:
+    def __init__(self, speed: float, longest: float = float("inf"), wait: Callable[[float], None] = time.sleep) -> None:
         self._speed = speed
         self._longest = longest
         self._wait = wait
-        self._first, self._last = first, last
         self._elapsed: float | None = None
         self._wall = 0.0
 
@@ -136,8 +131,7 @@ class RecordedPace:
         """Wait until the moment of this entry has come."""
         before = entry.elapsed if self._elapsed is None else self._elapsed
         gap = max(0.0, entry.elapsed - before)
-        begun = self._first < entry.seq and (self._last is None or entry.seq <= self._last)
-        if begun and self._speed > 0 and gap > 0:
+        if self._speed > 0 and gap > 0:
             self._let_pass(entry, before, gap, min(gap / self._speed, self._longest), tick)
         self._elapsed, self._wall = max(before, entry.elapsed), entry.at
 

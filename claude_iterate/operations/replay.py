@@ -1,0 +1,181 @@
+"""A recorded run, shown again by the console of a live run: on the terminal, as a picture, or as a recording.
+
+Its texts are whole where the raw output is there; a word stands where one is lost.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any, TextIO
+
+import msgspec
+from msgspec.structs import replace
+
+from claude_iterate.core.events import (
+    AgentStarted,
+    Entry,
+    Event,
+    IterationStarted,
+    RunFinished,
+    RunStarted,
+    StreamEvent,
+    Warned,
+)
+from claude_iterate.core.events.run_events import JOURNAL_FORMAT
+from claude_iterate.core.formats import counted, listed
+from claude_iterate.core.secrets.redact import Redactor
+from claude_iterate.core.state.recorded_settings import recorded_settings
+from claude_iterate.errors import UsageProblem, WorkspaceProblem
+from claude_iterate.operations import playback
+from claude_iterate.operations.cassettes import RecordedCall, RecordedCalls, raw_outputs
+from claude_iterate.operations.playback import ALL, ConsolePlayback, Range, RecordedPace, recorded_console
+from claude_iterate.operations.terminal_recordings import CAST_COLUMNS, COLUMNS, Cast, ShownLines, picture
+from claude_iterate.views.full_texts import FullTexts, restored
+from claude_iterate.workspace import metadata
+from claude_iterate.workspace.journal import reader
+from claude_iterate.workspace.layout import Layout
+
+_NAMED = 5
+"""Calls that are named where their raw output is missing."""
+
+
+def entries(path: Path) -> Iterator[Entry]:
+    """All entries of a journal. In the place of a line that cannot be read stands a warning; the last line may be torn
+    by a kill, which is told by the missing end of the run."""
+    damaged, added, last = [], 0, Entry(0, 0.0, 0.0, Warned(""))
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            entry = _entry(line)
+            if entry is None:
+                damaged += [number] if line.endswith(b"\n") else []
+                continue
+            if damaged:
+                added += 1
+                yield Entry(last.seq + added, last.at or entry.at, last.elapsed, _lost(damaged))
+                damaged = []
+            last = entry
+            # Warnings that stand in for others are numbered like entries: no number comes twice.
+            yield Entry(entry.seq + added, entry.at, entry.elapsed, entry.event) if added else entry
+    if damaged:
+        yield Entry(last.seq + added + 1, last.at, last.elapsed, _lost(damaged))
+
+
+def _entry(line: bytes) -> Entry | None:
+    try:
+        return reader.as_entry(msgspec.json.decode(line.decode("utf-8", "replace")))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _lost(numbers: list[int]) -> Warned:
+    where = f"Line {numbers[0]}" if len(numbers) == 1 else f"Lines {numbers[0]} to {numbers[-1]}"
+    return Warned(f"{where} of the journal cannot be read: something is missing here.")
+
+
+def iteration_range(found: Iterable[Entry], number: int) -> Range | None:
+    """From the beginning of an iteration, all its attempts, to the next one or to the end of the run."""
+    first = last = 0
+    for entry in found:
+        event = entry.event
+        if isinstance(event, IterationStarted) and event.number == number and not first:
+            first = entry.seq
+        elif first and _ends_iteration(event, number):
+            break
+        last = entry.seq
+    return Range(first, last) if first else None
+
+
+def _ends_iteration(event: Event, number: int) -> bool:
+    another = isinstance(event, IterationStarted) and event.number != number
+    return another or isinstance(event, RunFinished)
+
+
+def _describe_missing(calls: Sequence[RecordedCall], outputs: Sequence[FullTexts]) -> str:
+    """Where long texts are shortened, and why; empty where the raw output of all calls is there."""
+    lost = [(call.name, output.missing) for call, output in zip(calls, outputs, strict=True) if output.missing]
+    if not lost:
+        return ""
+    if len(lost) == len(outputs):
+        return lost[0][1]
+    named = listed([name for name, _ in lost[:_NAMED]])
+    named += f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
+    return f"The raw output of {counted(len(lost), 'call')} is missing ({named}), so long texts are shortened there."
+
+
+class ReplayedRun(msgspec.Struct, frozen=True):
+    """What is shown: a run, or one iteration of it, on a level. Texts are made whole from the `outputs` of its calls,
+    which `redactor` cleans; `missing` says where there is none."""
+
+    layout: Layout
+    run: str
+    started: RunStarted
+    level: str
+    part: Range
+    redactor: Redactor
+    outputs: Sequence[FullTexts] = ()
+    missing: str = ""
+
+    @property
+    def title(self) -> str:
+        """The command that it was."""
+        return f"claude-iterate {self.started.purpose} {self.started.workspace}"
+
+    def usual_speed(self) -> float:
+        """The whole takes about a minute."""
+        return playback.usual_speed(reader.age(self.layout.journal(self.run)))
+
+    def play(self, stream: TextIO, speed: float, longest: float, color: bool) -> None:
+        """Show it on a terminal, or wherever the stream leads, in real time."""
+        self._show(stream, RecordedPace(speed, longest), color=color)
+
+    def draw(self) -> str:
+        """All that was shown, as a picture."""
+        kept = ShownLines()
+        self._show(kept, RecordedPace(0.0), live=False, forced_color=True, clock=False)
+        return picture(kept.lines(), self.title, COLUMNS)
+
+    def record(self, file: IO[bytes], speed: float, longest: float) -> None:
+        """All that was shown and when, as a recording for asciinema."""
+        cast = Cast(file, self.title, next(self._entries()).at)
+        pace = RecordedPace(speed, longest, cast.pass_time)
+        self._show(cast, pace, columns=lambda: CAST_COLUMNS, clock=False, environ={})
+
+    def _show(self, stream: TextIO, pace: RecordedPace, **looks: Any) -> None:
+        console = recorded_console(self.started, stream, stream, self.level, wall=pace.wall, **looks)
+        with contextlib.closing(console):
+            ConsolePlayback(console, pace, self.part).show(self._entries())
+
+    def _entries(self) -> Iterator[Entry]:
+        """The entries with their texts whole, as far as the raw output is there."""
+        left = iter(self.outputs)
+        printed: Iterator[StreamEvent] = iter(())
+        for entry in entries(self.layout.journal(self.run)):
+            if isinstance(entry.event, AgentStarted):
+                output = next(left, None)
+                printed = output.events(self.redactor) if output is not None else iter(())
+            yield from restored([entry], printed)
+
+
+def replayed_run(layout: Layout, run: str, number: int | None, level: str, redactor: Redactor) -> ReplayedRun:
+    """The run as it is recorded, or an ExpectedError. Nothing is written."""
+    path = layout.journal(run)
+    other = f"Choose another run: claude-iterate logs {layout.name} --list"
+    if not path.is_file():
+        raise WorkspaceProblem(f"Run {run} has no journal: {path}", other)
+    metadata.refuse_newer(reader.format_of(path), JOURNAL_FORMAT, f"The journal of run {run}")
+    started = reader.beginning(path)
+    if started is None:
+        raise WorkspaceProblem(f"The journal of run {run} has no beginning that can be read: {path}", other)
+    part = iteration_range(entries(path), number) if number is not None else ALL
+    if part is None:
+        raise UsageProblem(
+            f"Run {run} has no iteration {number}.", f"See which it has: claude-iterate history {layout.name}"
+        )
+    shown = ReplayedRun(layout, run, started, level or recorded_settings(started).output, part, redactor)
+    if shown.level != "verbose":  # only this level shows texts that the journal shortens
+        return shown
+    calls = RecordedCalls(reader.milestones(path)).calls
+    outputs = raw_outputs(layout, run, calls)
+    return replace(shown, outputs=outputs, missing=_describe_missing(calls, outputs))
