@@ -17,11 +17,9 @@ import msgspec
 
 from claude_iterate.agent.command import command_line
 from claude_iterate.agent.command.sandbox import Command, Sandbox
-from claude_iterate.agent.processes import leftover_processes
-from claude_iterate.agent.processes.child import not_started
-from claude_iterate.agent.processes.containers import end_containers
+from claude_iterate.agent.processes import leftovers
+from claude_iterate.agent.processes.child import Ladder, not_started
 from claude_iterate.agent.processes.guardian import Guardian
-from claude_iterate.agent.processes.termination import Ladder
 from claude_iterate.core.settings.declared import ClaudeSettings
 from claude_iterate.system import processes, signals, terminals
 
@@ -56,7 +54,7 @@ def converse(
         lambda name: inbox.put(name) if name in {"SIGTERM", "SIGHUP"} else None, "SIGQUIT"
     )
     try:
-        with _guarded(run, command.environment, sandbox), terminals.kept(0):
+        with _guard(run, command.environment, sandbox), terminals.restored_settings(0):
             claude = _Claude(command, folder)
             threading.Thread(target=claude.watch, args=(inbox,), daemon=True, name="claude-session").start()
             return _attend(claude, inbox, terminate_grace)
@@ -65,21 +63,18 @@ def converse(
 
 
 @contextlib.contextmanager
-def _guarded(run: str, environment: Mapping[str, str], sandbox: Sandbox | None) -> Iterator[None]:
+def _guard(run: str, environment: Mapping[str, str], sandbox: Sandbox | None) -> Iterator[None]:
     """Whatever happens inside, no process that carries the run's id is left."""
-    more = (sandbox.containers, sandbox.folder) if sandbox is not None else ()
-    guardian = Guardian(run, environment, *more)
+    guardian = Guardian(run, environment, sandbox)
     try:
         yield
     finally:
-        leftover_processes.end_marked(run)
-        if sandbox is not None and sandbox.is_container:
-            end_containers(sandbox.program, run)
+        leftovers.end_marked(run, sandbox.containers if sandbox is not None else "")
         guardian.dismiss()
 
 
 class _Claude:
-    """The process. It does not lead a group, so signals go to it alone; `_guarded` ends what it leaves."""
+    """The process. It does not lead a group, so signals go to it alone; `_guard` ends what it leaves."""
 
     def __init__(self, command: Command, folder: Path) -> None:
         try:

@@ -187,7 +187,7 @@ class _Screen:
 
     def clear(self) -> None:
         """Before the table."""
-        if self._drawn and terminals.takes(sys.stderr.fileno()):
+        if self._drawn and terminals.accepts_output(sys.stderr.fileno()):
             sys.stderr.write(f"\x1b[{self._drawn}F\x1b[J")
             sys.stderr.flush()
         self._drawn = 0
@@ -201,7 +201,7 @@ class _Screen:
 
     def _draw(self) -> None:
         now = time.monotonic()
-        if now < self._next or not terminals.takes(sys.stderr.fileno()):
+        if now < self._next or not terminals.accepts_output(sys.stderr.fileno()):
             return
         self._next = now + _BETWEEN
         size = shutil.get_terminal_size()

@@ -56,7 +56,7 @@ def passing(text: str) -> None:
     handle = -1
     with contextlib.suppress(OSError, ValueError):
         handle = sys.stderr.fileno()
-    if handle < 0 or terminals.takes(handle):
+    if handle < 0 or terminals.accepts_output(handle):
         note(text)
 
 

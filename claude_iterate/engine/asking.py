@@ -17,8 +17,8 @@ from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.formats import size
 from claude_iterate.core.outcomes.classes import FINE
 from claude_iterate.engine.call import AgentCall, outcome_of_call, outcome_of_problem
-from claude_iterate.engine.plan import Plan, Texts
 from claude_iterate.engine.recorder import Recorder
+from claude_iterate.engine.run_spec import RunSpec, Texts
 from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.errors import ExpectedError
 from claude_iterate.project import git_tree, project_state
@@ -45,7 +45,7 @@ class Asked(msgspec.Struct, frozen=True):
     texts: Texts | None
 
 
-def ask(plan: Plan, recorder: Recorder, supervisor: Supervisor, question: Question) -> Asked:
+def ask(plan: RunSpec, recorder: Recorder, supervisor: Supervisor, question: Question) -> Asked:
     """Ask by schema; in prose if Claude does not know that. The answer is in the state."""
     asked = _ask_once(plan, recorder, supervisor, question, by_schema=True)
     if asked.outcome.kind in {Kind.AUTH, Kind.AWAY} and plan.known.has("--restricted") and plan.project_has_login:
@@ -61,7 +61,7 @@ def ask(plan: Plan, recorder: Recorder, supervisor: Supervisor, question: Questi
 
 
 def _ask_once(
-    plan: Plan,
+    plan: RunSpec,
     recorder: Recorder,
     supervisor: Supervisor,
     question: Question,
@@ -100,7 +100,7 @@ def why_unanswered(recorder: Recorder, outcome: events.Outcome) -> str:
     return "Claude ended without giving its answer in the form that was asked for"
 
 
-def look(plan: Plan, supervisor: Supervisor) -> ProjectState:
+def look(plan: RunSpec, supervisor: Supervisor) -> ProjectState:
     """The project now, without our own files and those that our output goes to, which change all the time, but with the
     instructions."""
     layout = plan.layout

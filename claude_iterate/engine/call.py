@@ -16,8 +16,7 @@ from claude_iterate.agent.command import command_line, discovery
 from claude_iterate.agent.command.command_line import Looking, file_if_long
 from claude_iterate.agent.command.environment import call_environment
 from claude_iterate.agent.command.sandbox import Command
-from claude_iterate.agent.processes.child import ChildProcess, Printed
-from claude_iterate.agent.processes.recording import Recording
+from claude_iterate.agent.processes.child import ChildProcess, Printed, Recording
 from claude_iterate.agent.protocol.call_cost import Used
 from claude_iterate.agent.protocol.stream import Translator
 from claude_iterate.core import events
@@ -29,8 +28,8 @@ from claude_iterate.core.rules.breaker import budget
 from claude_iterate.core.rules.during import decide_running
 from claude_iterate.core.rules.verdicts import Cut, Wait
 from claude_iterate.core.state.call_state import Call, busy_with
-from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
+from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.engine.supervisor import ProcessCallbacks, Supervisor
 from claude_iterate.engine.time_zones import zone
 from claude_iterate.errors import AgentProblem, ExpectedError
@@ -44,7 +43,7 @@ class AgentCall:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: RunSpec,
         recorder: Recorder,
         supervisor: Supervisor,
         look: Callable[[Sequence[events.Event]], None] = lambda _printed: None,
@@ -158,7 +157,7 @@ def outcome_of_problem(recorder: Recorder, problem: ExpectedError) -> events.Out
     return patiently(outcome, recorder.state) if isinstance(problem, AgentProblem) else outcome
 
 
-def outcome_of_call(plan: Plan, recorder: Recorder, *, wrote_report: bool) -> events.Outcome:
+def outcome_of_call(plan: RunSpec, recorder: Recorder, *, wrote_report: bool) -> events.Outcome:
     """The class of the call that just ended."""
     call, patterns = recorder.state.call, plan.settings.limits.patterns
     outcome = classify(
@@ -167,7 +166,7 @@ def outcome_of_call(plan: Plan, recorder: Recorder, *, wrote_report: bool) -> ev
     return patiently(outcome, recorder.state) if outcome.kind == Kind.AUTH else outcome
 
 
-def _granted(plan: Plan) -> Granted:
+def _granted(plan: RunSpec) -> Granted:
     claude, root = plan.settings.claude, plan.layout.root
     mode = "bypassPermissions" if plan.skip_permissions else claude.permission_mode or ""
     program = shlex.join(plan.command_line.program)

@@ -24,8 +24,8 @@ from claude_iterate.core.state.call_state import Call
 from claude_iterate.core.state.sessions import continuation
 from claude_iterate.core.task_identity import digest, identity
 from claude_iterate.engine.call import AgentCall, outcome_of_call, outcome_of_problem
-from claude_iterate.engine.plan import Plan, Texts
 from claude_iterate.engine.recorder import Recorder
+from claude_iterate.engine.run_spec import RunSpec, Texts
 from claude_iterate.engine.status_reports import StatusReports
 from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.errors import ExpectedError
@@ -35,7 +35,7 @@ from claude_iterate.workspace.run_folder import notes
 class IterationRun(msgspec.Struct):
     """Runs one iteration. `keep_place` puts back what Claude deleted of the workspace; `look` gets what it prints."""
 
-    _plan: Plan
+    _plan: RunSpec
     _recorder: Recorder
     _supervisor: Supervisor
     _reports: StatusReports

@@ -9,7 +9,7 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
-from claude_iterate.agent.processes import leftover_processes
+from claude_iterate.agent.processes import leftovers
 from claude_iterate.agent.processes.guardian import Guardian
 from claude_iterate.core import events
 from claude_iterate.core.events.vocabulary import ONE_OFF, Point, Purpose
@@ -22,10 +22,10 @@ from claude_iterate.engine.iteration import IterationRun
 from claude_iterate.engine.keep_awake import Awake
 from claude_iterate.engine.mailbox import Dispatcher, Inbox, Signalled, Sinks, StatusTouched
 from claude_iterate.engine.one_off import make_one_off_call
-from claude_iterate.engine.plan import Plan, chance
 from claude_iterate.engine.proof.definition import Definition
 from claude_iterate.engine.proof.verification import Proof
 from claude_iterate.engine.recorder import Recorder
+from claude_iterate.engine.run_spec import RunSpec, chance
 from claude_iterate.engine.status_reports import StatusReports
 from claude_iterate.engine.steering import Steering
 from claude_iterate.engine.stop_conditions.looked_for import StopConditions
@@ -52,7 +52,7 @@ class Engine:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: RunSpec,
         recorder: Recorder,
         sinks: Sinks,
         place: RunFolder,
@@ -143,8 +143,7 @@ class Engine:
         if not strangers:
             processes.become_subreaper()
         sandbox = plan.sandbox
-        more = (sandbox.containers, sandbox.folder) if sandbox is not None else ()
-        guardian = Guardian(plan.run, plan.environ, *more)
+        guardian = Guardian(plan.run, plan.environ, sandbox)
         afterwards.callback(guardian.dismiss)
         awake = Awake(plan.run, plan.own_environ)
         afterwards.callback(awake.end)
@@ -174,7 +173,7 @@ class Engine:
 
     def _end_leftovers(self, orphans: Orphans) -> None:
         plan = self._plan
-        ended = leftover_processes.end_leftovers(plan.run, orphans.own_children, True, plan.closed_in)
+        ended = leftovers.end_leftovers(plan.run, orphans.own_children, True, plan.closed_in)
         orphans.end_containers()
         if ended and not self._state.finished:
             self._recorder.record(events.LeftoversEnded(ended))

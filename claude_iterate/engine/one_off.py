@@ -7,13 +7,13 @@ from claude_iterate.core.events.vocabulary import Kind, Purpose
 from claude_iterate.core.reports import validation
 from claude_iterate.engine import asking
 from claude_iterate.engine.call import AgentCall, outcome_of_call
-from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
+from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.errors import ExpectedError
 
 
-def make_one_off_call(plan: Plan, recorder: Recorder, supervisor: Supervisor) -> None:
+def make_one_off_call(plan: RunSpec, recorder: Recorder, supervisor: Supervisor) -> None:
     """From `ErrandStarted` to `ErrandFinished`. The command that asked for it judges the result."""
     began = recorder.elapsed()
     changed: tuple[str, ...] = ()
@@ -39,7 +39,7 @@ def make_one_off_call(plan: Plan, recorder: Recorder, supervisor: Supervisor) ->
     )
 
 
-def _write(plan: Plan, recorder: Recorder, supervisor: Supervisor) -> events.Outcome:
+def _write(plan: RunSpec, recorder: Recorder, supervisor: Supervisor) -> events.Outcome:
     try:
         texts = plan.texts(0, "", "")
         prompt = texts.user.encode("utf-8", "replace")
@@ -51,7 +51,7 @@ def _write(plan: Plan, recorder: Recorder, supervisor: Supervisor) -> events.Out
     return outcome_of_call(plan, recorder, wrote_report=True)
 
 
-def _grade(plan: Plan, recorder: Recorder, supervisor: Supervisor) -> tuple[events.Outcome, tuple[str, ...], str]:
+def _grade(plan: RunSpec, recorder: Recorder, supervisor: Supervisor) -> tuple[events.Outcome, tuple[str, ...], str]:
     """Claude is to look and to change nothing: what it changed all the same, and why its answer cannot count."""
     before = asking.look(plan, supervisor)
     asking.warn_if_unknown(recorder, before)

@@ -19,8 +19,8 @@ from claude_iterate.core.events.vocabulary import Cause
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Cut, Wait
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
+from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.engine.supervisor import ProcessCallbacks, Supervisor
 from claude_iterate.errors import ExpectedError
 
@@ -74,7 +74,7 @@ def shell_line(line: str, name: str) -> tuple[str, ...]:
 class ShellCommand(msgspec.Struct):
     """Runs programs in the project root, one at a time."""
 
-    _plan: Plan
+    _plan: RunSpec
     _recorder: Recorder
     _supervisor: Supervisor
 

@@ -8,15 +8,15 @@ from claude_iterate.core.events import HeldBack, Requested, Warned
 from claude_iterate.core.events.vocabulary import Verb
 from claude_iterate.core.rules.signals_and_requests import effect_of, signal_came
 from claude_iterate.core.state.requests import answer
-from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
+from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.workspace.run_folder.control import HOLD, Request, RequestFolder
 
 
 class Steering:
     """Records requests and signals, and what the rules make of them. `flush` is called after each."""
 
-    def __init__(self, plan: Plan, recorder: Recorder, flush: Callable[[], None]) -> None:
+    def __init__(self, plan: RunSpec, recorder: Recorder, flush: Callable[[], None]) -> None:
         self._plan = plan
         self._recorder = recorder
         self._flush = flush

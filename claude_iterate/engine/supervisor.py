@@ -9,16 +9,14 @@ from typing import TypeVar, assert_never, cast
 import msgspec
 
 from claude_iterate.agent.command.sandbox import Sandbox
-from claude_iterate.agent.processes import leftover_processes
-from claude_iterate.agent.processes.child import ChildProcess, Exited, Message, Printed, StreamEnded
-from claude_iterate.agent.processes.containers import end_containers
+from claude_iterate.agent.processes import leftovers
+from claude_iterate.agent.processes.child import ChildProcess, Exited, Ladder, Message, Printed, StreamEnded
 from claude_iterate.agent.processes.guardian import Guardian
-from claude_iterate.agent.processes.termination import Ladder
 from claude_iterate.core.events import LeftoversEnded
 from claude_iterate.core.rules.verdicts import Cut, Wait
 from claude_iterate.engine.mailbox import AnyMessage, Dispatcher, Done
-from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
+from claude_iterate.engine.run_spec import RunSpec
 
 T = TypeVar("T")
 
@@ -52,12 +50,12 @@ class Orphans:
         """Tell the guardian of those that are there now, as far as the system knows them."""
         # The process we attend to is not one of them. It cannot be passed as a known one, because then those that share
         # its session would be known, too.
-        self.guardian.remember((leftover_processes.adopted(self.own_children) or set()) - {self.attended})
+        self.guardian.remember((leftovers.adopted_children(self.own_children) or set()) - {self.attended})
 
     def end_containers(self) -> None:
         """End the containers of the run: the program that started one may be dead, and the container not."""
-        if self._sandbox is not None and self._sandbox.is_container:
-            end_containers(self._sandbox.program, self._sandbox.run)
+        if self._sandbox is not None:
+            leftovers.end_containers(self._sandbox.containers, self._sandbox.run)
 
 
 class Supervisor:
@@ -65,7 +63,7 @@ class Supervisor:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: RunSpec,
         recorder: Recorder,
         dispatcher: Dispatcher,
         post: Callable[[AnyMessage], None],
@@ -137,9 +135,7 @@ class Supervisor:
     def _sweep(self, thorough: bool) -> None:
         # Without adoption, orphans are found only by looking everywhere.
         thorough = thorough or not self._orphans.adopts
-        ended = leftover_processes.end_leftovers(
-            self._plan.run, self._orphans.own_children, thorough, self._plan.closed_in
-        )
+        ended = leftovers.end_leftovers(self._plan.run, self._orphans.own_children, thorough, self._plan.closed_in)
         if thorough:
             self._orphans.end_containers()
         if ended:

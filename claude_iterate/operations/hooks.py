@@ -15,8 +15,7 @@ import msgspec
 
 from claude_iterate.agent.command import discovery
 from claude_iterate.agent.command.environment import run_environment
-from claude_iterate.agent.processes import leftover_processes
-from claude_iterate.agent.processes.containers import end_containers
+from claude_iterate.agent.processes.leftovers import end_marked
 from claude_iterate.core.events import RunStarted
 from claude_iterate.core.events.vocabulary import Cause, Meaning, Point
 from claude_iterate.core.rules import hook_facts, hook_rules
@@ -73,9 +72,7 @@ def try_hook(project: Project, layout: Layout, settings: Settings, file: HookFil
         code, output = _await_end(process, settings.hooks.timeout)
     finally:
         _end(process)
-        leftover_processes.end_marked(mark)
-        if sandbox is not None and sandbox.is_container:
-            end_containers(sandbox.program, mark)
+        end_marked(mark, sandbox.containers if sandbox is not None else "")
     means = hook_rules.meaning(file.point, code, "" if code is not None else Cause.TIMEOUT, settings.hooks)
     return HookTrial(code, output, time.monotonic() - began, means)
 

@@ -15,8 +15,7 @@ from msgspec.structs import replace
 from claude_iterate.agent.command import discovery
 from claude_iterate.agent.command.command_line import NOT_ASKED
 from claude_iterate.agent.command.sandbox import Sandbox
-from claude_iterate.agent.processes import leftover_processes
-from claude_iterate.agent.processes.containers import end_containers
+from claude_iterate.agent.processes.leftovers import end_containers, end_marked
 from claude_iterate.core.events import Warned
 from claude_iterate.core.events.reasons import exit_code
 from claude_iterate.core.events.vocabulary import ONE_OFF, Purpose
@@ -25,8 +24,8 @@ from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import stop_settings
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.loop import Engine
-from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
+from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.errors import AgentProblem
 from claude_iterate.operations import permissions, run_checks, run_plan, sandboxing, worktree_of_run
 from claude_iterate.operations.cassettes import Cassette, choose_cassette
@@ -142,7 +141,7 @@ def _launch(
         run = run_plan.new_run_id(layout)
         held.record(run)
         if before.killed:
-            _end_leftovers(before.killed, sandbox)
+            end_marked(before.killed, sandbox.containers if sandbox is not None else "")
         used = dry_run_files.layout_for(layout, run) if request.dry_run else worktree_of_run.layout_in(layout, tree)
         plan = plan_run(project, used, settings, request, run, agent, before)
         plan = worktree_of_run.plan_in(plan, tree, request.held)
@@ -165,13 +164,7 @@ def _launch(
     return Performed(run, state, code, used.agent_folder, plan.report)
 
 
-def _end_leftovers(killed: str, sandbox: Sandbox | None) -> None:
-    leftover_processes.end_marked(killed)
-    if sandbox is not None and sandbox.is_container:
-        end_containers(sandbox.program, killed)
-
-
-def _boxed(plan: Plan, sandbox: Sandbox, layout: Layout, place: Path | None) -> Plan:
+def _boxed(plan: RunSpec, sandbox: Sandbox, layout: Layout, place: Path | None) -> RunSpec:
     """The folder of all runs is made by now, and Claude has no business in it; `place` is the worktree."""
     sandbox = sandbox if place is None else sandboxing.with_folder(sandbox, place)
     kept = tuple(dict.fromkeys((*sandbox.kept, str(layout.runs))))
@@ -202,7 +195,7 @@ def _with_answers(
 
 
 def _run(
-    plan: Plan, request: RunRequest, warnings: list[Warned], user: User, place: RunFolder, cassette: Cassette | None
+    plan: RunSpec, request: RunRequest, warnings: list[Warned], user: User, place: RunFolder, cassette: Cassette | None
 ) -> RunState:
     run_plan.make_folders(plan.layout, plan.run, plan.settings.keep_raw_runs, plan.cassette)
     if cassette is not None:
@@ -229,7 +222,7 @@ def _run(
             user.warn(trouble.text + (f"\n  {trouble.hint}" if trouble.hint else ""))
 
 
-def sinks_for_run(plan: Plan, request: RunRequest, troubles: list[Warned], place: RunFolder) -> Fanout:
+def sinks_for_run(plan: RunSpec, request: RunRequest, troubles: list[Warned], place: RunFolder) -> Fanout:
     """All sinks as one. What goes wrong in a sink becomes one of the `troubles`; the run goes on."""
     sinks: list[Sink] = [] if request.silent else [_console(plan, request)]
     try:
@@ -259,7 +252,7 @@ def _columns() -> int:
     return shutil.get_terminal_size().columns
 
 
-def _console(plan: Plan, request: RunRequest) -> Console:
+def _console(plan: RunSpec, request: RunRequest) -> Console:
     """With `--json` standard output holds the document and nothing else."""
     return Console(
         sys.stderr if request.as_json else sys.stdout,

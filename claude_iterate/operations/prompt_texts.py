@@ -14,7 +14,7 @@ from claude_iterate.core.reports.requirements import listing, requirements_in
 from claude_iterate.core.reports.status import describe
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import Mode
-from claude_iterate.engine.plan import Texts
+from claude_iterate.engine.run_spec import Texts
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.prompts import Prompts
 from claude_iterate.workspace.files.untrusted_files import Confinement

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.agent.command.command_line import Known, tuning
-from claude_iterate.agent.command.sandbox_probe import probe
+from claude_iterate.agent.command.sandbox_host import probe
 from claude_iterate.core import claude_versions
 from claude_iterate.core.events import Warned
 from claude_iterate.core.events.reasons import exit_code

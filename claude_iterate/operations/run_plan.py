@@ -19,7 +19,7 @@ from claude_iterate.core.events.vocabulary import ONE_OFF, Purpose
 from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import MODES, Mode
-from claude_iterate.engine.plan import Plan, Texts
+from claude_iterate.engine.run_spec import RunSpec, Texts
 from claude_iterate.operations import permissions
 from claude_iterate.operations.project_commands import find_test_command
 from claude_iterate.operations.prompt_texts import TextSource
@@ -50,13 +50,13 @@ def plan_run(
     run: str,
     agent: Agent,
     before: Inheritance,
-) -> Plan:
+) -> RunSpec:
     """The plan of the run with the id `run`, which goes on where `before` ended."""
     texts = text_source(project, layout, settings, request.mode)
     before = _accepted(before) if request.accept_changes else before
     report = _report(layout, request.report or settings.verification.report_filename)
     one_off_values = {"report_path": str(report), **request.prompt_values}
-    return Plan(
+    return RunSpec(
         run=run,
         layout=layout,
         mode=texts.mode,

@@ -9,10 +9,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from claude_iterate.agent.command import sandbox_places, sandbox_probe
+from claude_iterate.agent.command import egress_proxy, sandbox_host
 from claude_iterate.agent.command.environment import claude_environment, environment_outside
 from claude_iterate.agent.command.sandbox import Sandbox
-from claude_iterate.agent.processes import network_gate
 from claude_iterate.core.events import Warned
 from claude_iterate.core.formats import listed
 from claude_iterate.core.settings.declared import Settings
@@ -42,11 +41,11 @@ def opened(
     environment = claude_environment(project.environ, settings.claude)
     with contextlib.ExitStack() as stack:
         try:
-            path = stack.enter_context(network_gate.opened(network_gate.addresses(environment)))
+            path = stack.enter_context(egress_proxy.open_proxy(egress_proxy.addresses(environment)))
         except (OSError, ValueError) as error:
             what = f"The way from the sandbox to Claude's service cannot be opened: {error}."
             raise AgentProblem(what, "Check ANTHROPIC_BASE_URL and the folder for temporary files.") from error
-        yield replace(made, gate=path, mirrored=network_gate.port_on_this_computer(environment))
+        yield replace(made, gate=path, mirrored=egress_proxy.port_on_this_computer(environment))
 
 
 def for_programs(project: Project, layout: Layout, settings: Settings, run: str) -> Sandbox | None:
@@ -58,7 +57,7 @@ def for_programs(project: Project, layout: Layout, settings: Settings, run: str)
 
 def with_folder(sandbox: Sandbox, place: Path) -> Sandbox:
     """The sandbox of a run in a worktree, which is made by now."""
-    return sandbox_places.with_folder(sandbox, place)
+    return sandbox_host.with_folder(sandbox, place)
 
 
 def make(project: Project, settings: Settings, folders: list[Path], own: list[Path]) -> Sandbox:
@@ -71,15 +70,15 @@ def make(project: Project, settings: Settings, folders: list[Path], own: list[Pa
         )
     # A program that an earlier run left in the project must not take the place of the sandbox.
     environ = environment_outside(project.environ, [str(path) for path in (project.root, *folders)])
-    probe = sandbox_probe.probe(asked.kind, environ)
+    probe = sandbox_host.probe(asked.kind, environ)
     if probe.problem:
         raise AgentProblem(f"There is no sandbox: {probe.problem}. Nothing was started.", probe.fix)
-    if asked.image and asked.kind != "bwrap" and sandbox_probe.missing_image(probe.program, asked.image, environ):
+    if asked.image and asked.kind != "bwrap" and sandbox_host.missing_image(probe.program, asked.image, environ):
         raise AgentProblem(
             f"The image {asked.image} is not on this computer. Nothing was started.",
             f"Get it: {asked.kind} pull {asked.image} (or build it: {asked.kind} build -t {asked.image} .)",
         )
-    made = sandbox_places.sandbox_for(settings, project.environ, project.root, probe.program, folders, own)
+    made = sandbox_host.make_sandbox(settings, project.environ, project.root, probe.program, folders, own)
     return replace(made, author=_author(project.root, environ))
 
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from claude_iterate.core.rules import next_steps
 from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.declared import Settings
-from claude_iterate.engine.plan import Plan
+from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.operations.permissions import Permissions
 from claude_iterate.operations.project_commands import find_test_command
 from claude_iterate.workspace import metadata
@@ -48,7 +48,7 @@ class User(Protocol):
     def ask_amount(self, question: str) -> float | None:
         """Ask for an amount in US dollars; Enter is none."""
 
-    def steers(self, plan: Plan) -> AbstractContextManager[Plan]:
+    def steers(self, plan: RunSpec) -> AbstractContextManager[RunSpec]:
         """The plan with the user's keys or answers in it, for as long as the run lasts."""
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from claude_iterate.agent.command.environment import environment_outside
 from claude_iterate.core.events import HeldBack, Warned, WorktreeMade
 from claude_iterate.core.settings.declared import Settings
-from claude_iterate.engine.plan import Plan
+from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.operations.user import User
@@ -86,7 +86,7 @@ def layout_in(layout: Layout, tree: Worktree | None) -> Layout:
     return layout if tree is None else replace(layout, root=tree.place, main=tree.main)
 
 
-def plan_in(plan: Plan, tree: Worktree | None, held: HeldBack | None) -> Plan:
+def plan_in(plan: RunSpec, tree: Worktree | None, held: HeldBack | None) -> RunSpec:
     """The plan with what it records at its beginning: that another run holds it back, and its worktree, which is made
     now."""
     if held is not None:

@@ -76,14 +76,14 @@ class Front:
                 signal.pthread_sigmask(signal.SIG_SETMASK, self._before)
                 return None
             else:
-                self._heed(signal.sigwait(_HEARD))
+                self._pass_on(signal.sigwait(_HEARD))
 
     def _has_left(self) -> bool:
         with contextlib.suppress(BlockingIOError):
             return os.read(self._news, 16) == b"left"
         return False
 
-    def _heed(self, number: int) -> None:
+    def _pass_on(self, number: int) -> None:
         if number in _PASSED_ON:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.worker, number)

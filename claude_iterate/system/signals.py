@@ -34,12 +34,12 @@ def on_stop_signals(notice: Callable[[str], None], *more: str) -> Callable[[], N
     old handlers. Children get the default handlers, because handlers are not inherited."""
     names = [name for name in (*_STOP, *more) if hasattr(signal, name)]
 
-    def arrived(number: int, _frame: object) -> None:
+    def report(number: int, _frame: object) -> None:
         notice(signal.Signals(number).name)
 
     # A signal that was ignored when we started (nohup) stays ignored: that is what the user asked for.
     handled = [name for name in names if signal.getsignal(getattr(signal, name)) is not signal.SIG_IGN]
-    before = {name: signal.signal(getattr(signal, name), arrived) for name in handled}
+    before = {name: signal.signal(getattr(signal, name), report) for name in handled}
 
     def restore() -> None:
         for name, handler in before.items():

@@ -15,7 +15,7 @@ except ImportError:  # pragma: no cover - Windows
     termios = None  # type: ignore[assignment]
 
 
-def opened_again(handle: int) -> int | None:
+def reopen(handle: int) -> int | None:
     """The terminal behind a descriptor, opened once more for writing without waiting; None where that is not possible.
     Another user may own it, as after `su`."""
     for name in (f"/proc/self/fd/{handle}", None):
@@ -29,7 +29,7 @@ def opened_again(handle: int) -> int | None:
     return None
 
 
-def takes(handle: int) -> bool:
+def accepts_output(handle: int) -> bool:
     """False when the descriptor is a terminal that takes nothing for half a second: it was stopped, or its connection
     hangs."""
     try:
@@ -44,7 +44,7 @@ _MOST_SELECTED = 1024
 
 
 @contextlib.contextmanager
-def kept(handle: int) -> Iterator[None]:
+def restored_settings(handle: int) -> Iterator[None]:
     """Restore the terminal's settings afterwards: a program that is killed does not restore them itself."""
     if termios is None or not os.isatty(handle):
         yield
@@ -64,7 +64,7 @@ def _is_ours(handle: int) -> bool:
     return True
 
 
-def typed(handle: int) -> bytes | None:
+def read_keys(handle: int) -> bytes | None:
     """What was typed since the last call, without waiting; None when no more input can come."""
     try:
         if not _is_ours(handle) or not select.select([handle], [], [], 0)[0]:
@@ -74,7 +74,7 @@ def typed(handle: int) -> bytes | None:
         return None
 
 
-def forget_typed(handle: int) -> None:
+def discard_keys(handle: int) -> None:
     """Discard what was typed so far, an unfinished line included."""
     if termios is not None and _is_ours(handle):
         with contextlib.suppress(termios.error):
@@ -98,16 +98,16 @@ def single_keys(handle: int) -> Iterator[None]:
                 # not depend on how keys are read.
                 termios.tcsetattr(handle, termios.TCSANOW, attributes)
 
-    def suspended(_number: int, _frame: object) -> None:
+    def suspend(_number: int, _frame: object) -> None:
         use(before)
         signal.signal(signal.SIGTSTP, signal.SIG_DFL)
         signal.raise_signal(signal.SIGTSTP)  # returns when we are continued
-        signal.signal(signal.SIGTSTP, suspended)
+        signal.signal(signal.SIGTSTP, suspend)
         use(ours)
 
     handlers = {number: signal.getsignal(number) for number in (signal.SIGTSTP, signal.SIGCONT)}
     if handlers[signal.SIGTSTP] is not signal.SIG_IGN:
-        signal.signal(signal.SIGTSTP, suspended)
+        signal.signal(signal.SIGTSTP, suspend)
     # A job that continued in the background gets the terminal back with this signal.
     signal.signal(signal.SIGCONT, lambda _number, _frame: use(ours))
     use(ours)

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from claude_iterate.agent.processes.recording import CUT
+from claude_iterate.agent.processes.child import CUT
 from claude_iterate.agent.protocol.stream import Translator
 from claude_iterate.core import events
 from claude_iterate.core.secrets.redact import Redactor

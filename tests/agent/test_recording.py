@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.agent.processes.recording import CUT, Recording
+from claude_iterate.agent.processes.child import CUT, Recording
 
 
 @pytest.mark.parametrize("pieces", [[b"0123456789"], [b"01234", b"56789"], [b"0"] * 3, []])

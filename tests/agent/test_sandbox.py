@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from claude_iterate.agent.command import sandbox_places
-from claude_iterate.agent.command.sandbox import Sandbox, wrapped
+from claude_iterate.agent.command import sandbox_host
+from claude_iterate.agent.command.sandbox import Sandbox, enclose
 from claude_iterate.core.settings.catalogue import build, catalogue
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.errors import UsageProblem
@@ -46,7 +46,7 @@ def pairs(argv: list[str], word: str) -> list[str]:
 def test_claude_sees_its_own_variables_and_no_others() -> None:
     """A secret of another service does not come in, and neither does a setting of ours; the key of Claude does."""
     environment = SECRETS | {"CLAUDE_ITERATE_NOTIFY__SECRET": "s", "CLAUDE_ITERATE_RUN": "R"}
-    inside = wrapped(CLAUDE, environment, BWRAP, "/p", for_claude=True).environment
+    inside = enclose(CLAUDE, environment, BWRAP, "/p", for_claude=True).environment
     assert inside == {
         "ANTHROPIC_API_KEY": "key",
         "PATH": "/bin",
@@ -59,7 +59,7 @@ def test_claude_sees_its_own_variables_and_no_others() -> None:
 
 def test_a_program_of_the_user_gets_neither_the_key_nor_the_folder_of_claude() -> None:
     """A check runs what Claude wrote: it has no login to spend."""
-    inside = wrapped(["sh"], SECRETS, BWRAP, "/p", for_claude=False)
+    inside = enclose(["sh"], SECRETS, BWRAP, "/p", for_claude=False)
     assert "ANTHROPIC_API_KEY" not in inside.environment
     assert "/home/me/.claude" not in inside.argv
 
@@ -71,8 +71,8 @@ def test_named_variables_come_in(claude: bool) -> None:
     environment, inside = SECRETS | {"GITHUB_TOKEN": "t"}, {}
     for kind in ("bwrap", "podman"):
         asked = settings(sandbox__kind=kind, sandbox__env=("AWS_SECRET_ACCESS_KEY",))
-        made = sandbox_places.sandbox_for(asked, SECRETS, Path("/p"), "b", [], [])
-        inside[kind] = wrapped(CLAUDE, environment, made, "/p", for_claude=claude)
+        made = sandbox_host.make_sandbox(asked, SECRETS, Path("/p"), "b", [], [])
+        inside[kind] = enclose(CLAUDE, environment, made, "/p", for_claude=claude)
     assert inside["bwrap"].environment["AWS_SECRET_ACCESS_KEY"] == "aws"
     assert "GITHUB_TOKEN" not in inside["bwrap"].environment
     named = pairs(inside["podman"].argv, "-e")
@@ -81,7 +81,7 @@ def test_named_variables_come_in(claude: bool) -> None:
 
 def test_folders_come_before_what_is_in_them() -> None:
     """The home is empty, then the project is put into it, then what nothing inside may change."""
-    argv = wrapped(CLAUDE, SECRETS, BWRAP, "/home/me/project", for_claude=True).argv
+    argv = enclose(CLAUDE, SECRETS, BWRAP, "/home/me/project", for_claude=True).argv
     places = [argv.index(path) for path in ("/home/me", "/home/me/.claude", "/home/me/project")]
     assert places == sorted(places)
     assert argv.index("/home/me/project/.git/config") > places[-1]
@@ -94,10 +94,10 @@ def test_folders_come_before_what_is_in_them() -> None:
 @pytest.mark.parametrize("network", [True, False])
 def test_a_network_or_none(network: bool) -> None:
     """Without one, Claude alone is given a way to its service; a program of the user has none."""
-    made = sandbox_places.sandbox_for(settings(sandbox__network=network), SECRETS, Path("/p"), "b", [], [])
+    made = sandbox_host.make_sandbox(settings(sandbox__network=network), SECRETS, Path("/p"), "b", [], [])
     made = replace(made, kind="bwrap", gate="/tmp/x/gate", relay=("python", "/r.py"), mirrored=80)
-    claude = wrapped(CLAUDE, SECRETS, made, "/p", for_claude=True)
-    check = wrapped(["sh"], SECRETS, made, "/p", for_claude=False)
+    claude = enclose(CLAUDE, SECRETS, made, "/p", for_claude=True)
+    check = enclose(["sh"], SECRETS, made, "/p", for_claude=False)
     assert ("--unshare-net" in claude.argv, "--unshare-net" in check.argv) == (not network, not network)
     assert ("HTTPS_PROXY" in claude.environment) is not network
     assert "HTTPS_PROXY" not in check.environment
@@ -108,7 +108,7 @@ def test_a_network_or_none(network: bool) -> None:
 
 def test_the_whole_command_line_of_a_container() -> None:
     """Names of variables and never their values, which other users could read in the list of processes."""
-    command = wrapped(CLAUDE, SECRETS, DOCKER, "/home/me/project", for_claude=True)
+    command = enclose(CLAUDE, SECRETS, DOCKER, "/home/me/project", for_claude=True)
     argv, environment = command.argv, command.environment
     assert argv == [
         *("/usr/bin/docker", "run", "--rm", "-i", "--init", "--pull=never", "--label", "iterate.run=R"),
@@ -125,21 +125,21 @@ def test_the_whole_command_line_of_a_container() -> None:
 
 def test_podman_keeps_the_number_of_the_user() -> None:
     """Rootless, another number would be mapped to one that does not own the project."""
-    assert "keep-id" in wrapped(CLAUDE, {}, replace(DOCKER, kind="podman"), "/p", for_claude=True).argv
-    assert "keep-id" not in wrapped(CLAUDE, {}, replace(DOCKER, kind="podman", user="0:0"), "/p", for_claude=True).argv
+    assert "keep-id" in enclose(CLAUDE, {}, replace(DOCKER, kind="podman"), "/p", for_claude=True).argv
+    assert "keep-id" not in enclose(CLAUDE, {}, replace(DOCKER, kind="podman", user="0:0"), "/p", for_claude=True).argv
 
 
 def test_a_container_without_a_network() -> None:
     """None at all for a program of the user."""
-    argv = wrapped(["sh"], {}, replace(DOCKER, network=False), "/p", for_claude=False).argv
+    argv = enclose(["sh"], {}, replace(DOCKER, network=False), "/p", for_claude=False).argv
     assert pairs(argv, "--network") == ["none"]
 
 
 def test_a_conversation_has_the_terminal() -> None:
     """A session of its own would take the terminal away."""
-    assert "--new-session" not in wrapped(CLAUDE, {}, BWRAP, "/p", for_claude=True, terminal=True).argv
-    assert "--new-session" in wrapped(CLAUDE, {}, BWRAP, "/p", for_claude=True).argv
-    assert "-t" in wrapped(CLAUDE, {}, DOCKER, "/p", for_claude=True, terminal=True).argv
+    assert "--new-session" not in enclose(CLAUDE, {}, BWRAP, "/p", for_claude=True, terminal=True).argv
+    assert "--new-session" in enclose(CLAUDE, {}, BWRAP, "/p", for_claude=True).argv
+    assert "-t" in enclose(CLAUDE, {}, DOCKER, "/p", for_claude=True, terminal=True).argv
 
 
 @pytest.mark.setting("sandbox.image")
@@ -148,8 +148,8 @@ def test_a_conversation_has_the_terminal() -> None:
 def test_the_limits_of_a_container_are_settings() -> None:
     """Image, memory and processors reach its command line."""
     asked = settings(sandbox__kind="podman", sandbox__image="other", sandbox__memory="512m", sandbox__cpus=0.5)
-    made = sandbox_places.sandbox_for(asked, SECRETS, Path("/p"), "/usr/bin/podman", [], [])
-    argv = wrapped(CLAUDE, SECRETS, made, "/p", for_claude=True).argv
+    made = sandbox_host.make_sandbox(asked, SECRETS, Path("/p"), "/usr/bin/podman", [], [])
+    argv = enclose(CLAUDE, SECRETS, made, "/p", for_claude=True).argv
     assert argv[:2] == ["/usr/bin/podman", "run"]
     assert (pairs(argv, "--memory"), pairs(argv, "--cpus")) == (["512m"], ["0.5"])
     assert argv[argv.index("other") :] == ["other", *CLAUDE]
@@ -162,11 +162,11 @@ def test_mounts_are_read_only_unless_marked(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
     environ = SECRETS | {"HOME": str(tmp_path)}
     asked = settings(sandbox__kind="bwrap", sandbox__mounts=("~/cargo", f"{tmp_path}/cache:rw"))
-    made = sandbox_places.sandbox_for(asked, environ, Path("/p"), "b", [], [])
+    made = sandbox_host.make_sandbox(asked, environ, Path("/p"), "b", [], [])
     assert str(tmp_path / "cargo") in made.readable
     assert made.writable == (str(tmp_path / "cache"),)
     with pytest.raises(UsageProblem, match=r"there is no .*/nowhere"):
-        sandbox_places.sandbox_for(settings(sandbox__mounts=("~/nowhere",)), environ, Path("/p"), "b", [], [])
+        sandbox_host.make_sandbox(settings(sandbox__mounts=("~/nowhere",)), environ, Path("/p"), "b", [], [])
 
 
 def test_a_project_around_the_home_is_refused(tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_a_project_around_the_home_is_refused(tmp_path: Path) -> None:
     (tmp_path / "me").mkdir()
     for root in (tmp_path, tmp_path / "me", Path("/")):
         with pytest.raises(UsageProblem, match="contains your home folder"):
-            sandbox_places.sandbox_for(settings(), {"HOME": str(tmp_path / "me")}, root, "b", [], [])
+            sandbox_host.make_sandbox(settings(), {"HOME": str(tmp_path / "me")}, root, "b", [], [])
 
 
 def test_what_a_later_run_or_git_acts_on_is_kept(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_what_a_later_run_or_git_acts_on_is_kept(tmp_path: Path) -> None:
     (home / ".claude").mkdir(parents=True)
     for path in (root / ".git" / "config", root / ".claude-iterate.toml", home / ".claude" / "settings.json"):
         path.touch()
-    made = sandbox_places.sandbox_for(settings(sandbox__kind="bwrap"), {"HOME": str(home)}, root, "b", [root], [])
+    made = sandbox_host.make_sandbox(settings(sandbox__kind="bwrap"), {"HOME": str(home)}, root, "b", [root], [])
     kept = {str(root / name) for name in (".git/config", ".git/hooks", ".claude-iterate.toml")}
     assert kept <= set(made.kept)
     assert made.kept_of_claude == (str(home / ".claude" / "settings.json"),)
@@ -199,7 +199,7 @@ def test_settings_and_hooks_of_submodules_are_kept(tmp_path: Path, name: str) ->
     (modules / name / "hooks").mkdir(parents=True)
     for file in ("HEAD", "config"):
         (modules / name / file).touch()
-    made = sandbox_places.sandbox_for(settings(), {"HOME": "/h"}, tmp_path / "p", "b", [tmp_path / "p"], [])
+    made = sandbox_host.make_sandbox(settings(), {"HOME": "/h"}, tmp_path / "p", "b", [tmp_path / "p"], [])
     assert {str(modules / name / "config"), str(modules / name / "hooks")} <= set(made.kept)
     assert {str(modules), str((modules / name).parent), str(modules / name)} <= set(made.writable)
 
@@ -207,7 +207,7 @@ def test_settings_and_hooks_of_submodules_are_kept(tmp_path: Path, name: str) ->
 def test_the_author_of_commits_comes_in() -> None:
     """As settings of git, after those in files; unless the user passes on such settings."""
     author = (("user.name", "Me"), ("user.email", "me@example.org"))
-    inside = wrapped(["x"], {}, replace(BWRAP, author=author), "/p", for_claude=False).environment
+    inside = enclose(["x"], {}, replace(BWRAP, author=author), "/p", for_claude=False).environment
     assert {name: value for name, value in inside.items() if name.startswith("GIT_")} == {
         "GIT_CONFIG_COUNT": "2",
         "GIT_CONFIG_KEY_0": "user.name",
@@ -216,7 +216,7 @@ def test_the_author_of_commits_comes_in() -> None:
         "GIT_CONFIG_VALUE_1": "me@example.org",
     }
     own = replace(BWRAP, author=author, names=("GIT_CONFIG_COUNT",))
-    assert wrapped(["x"], {"GIT_CONFIG_COUNT": "0"}, own, "/p", for_claude=True).environment["GIT_CONFIG_COUNT"] == "0"
+    assert enclose(["x"], {"GIT_CONFIG_COUNT": "0"}, own, "/p", for_claude=True).environment["GIT_CONFIG_COUNT"] == "0"
 
 
 @pytest.mark.parametrize(("back", "writes"), [("tree/.git", True), ("another/.git", False)])
@@ -230,7 +230,7 @@ def test_a_linked_work_tree_can_commit(tmp_path: Path, back: str, writes: bool) 
     (repository / "config").touch()
     root.mkdir()
     (root / ".git").write_text(f"gitdir: {repository}/worktrees/tree\n")
-    made = sandbox_places.sandbox_for(settings(), {"HOME": "/h"}, root, "b", [root], [])
+    made = sandbox_host.make_sandbox(settings(), {"HOME": "/h"}, root, "b", [root], [])
     assert (str(repository) in made.writable) is writes
     assert (str(repository / "config") in made.kept) is writes
 
@@ -242,7 +242,7 @@ def test_a_link_that_claude_made_shows_nothing_in_the_next_run(tmp_path: Path) -
     root.mkdir()
     for name in (".git", ".mcp.json"):
         (root / name).symlink_to(secret)
-    made = sandbox_places.sandbox_for(settings(), {"HOME": "/h"}, root, "b", [root], [])
+    made = sandbox_host.make_sandbox(settings(), {"HOME": "/h"}, root, "b", [root], [])
     assert not [path for path in (*made.writable, *made.readable, *made.kept) if path.startswith(str(secret))]
 
 
@@ -251,10 +251,10 @@ def test_a_part_of_a_repository_is_shown_with_the_rest_to_read(tmp_path: Path) -
     top, root = tmp_path / "top", tmp_path / "top" / "part"
     (top / ".git").mkdir(parents=True)
     root.mkdir()
-    made = sandbox_places.sandbox_for(settings(), {"HOME": "/h"}, root, "b", [root], [])
+    made = sandbox_host.make_sandbox(settings(), {"HOME": "/h"}, root, "b", [root], [])
     assert str(top) in made.readable
     assert {str(root), str(top / ".git")} <= set(made.writable)
-    around = sandbox_places.sandbox_for(settings(), {"HOME": str(top / "me")}, root, "b", [root], [])
+    around = sandbox_host.make_sandbox(settings(), {"HOME": str(top / "me")}, root, "b", [root], [])
     assert str(top) not in (*around.readable, *around.writable)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 
-from claude_iterate.agent.processes.termination import AFTER_INTERRUPT, AFTER_KILL, Ladder
+from claude_iterate.agent.processes.child import AFTER_INTERRUPT, AFTER_KILL, Ladder
 
 
 class Target:

@@ -83,6 +83,6 @@ def test_a_terminal_that_is_gone_types_nothing() -> None:
     """None says that nothing can come any more; keys are then simply silent."""
     person, program = pty.openpty()
     os.close(person)
-    assert terminals.typed(program) is None
+    assert terminals.read_keys(program) is None
     assert Keys(program)(RunState()) == []
     os.close(program)

@@ -108,7 +108,7 @@ def test_what_ignores_signals_inside_is_ended_all_the_same(loop: Loop) -> None:
     """The last signal takes the whole sandbox with it."""
     loop.make()
     loop.env["CLAUDE_ITERATE_TIMEOUTS__TERMINATE_GRACE"] = "0.1s"
-    loop.patch("agent.processes.termination", AFTER_INTERRUPT=0.1)
+    loop.patch("agent.processes.child", AFTER_INTERRUPT=0.1)
     deaf = "trap '' INT TERM HUP"
     closed(loop, f'{deaf}\n({deaf}; setsid sleep 303) &\ntouch "$W/ready"\nwhile :; do sleep 0.05; done')
     process = loop.start("run", "my-task")

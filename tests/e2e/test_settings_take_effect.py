@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from claude_iterate.agent.processes.termination import AFTER_INTERRUPT
+from claude_iterate.agent.processes.child import AFTER_INTERRUPT
 from claude_iterate.core.settings.catalogue import catalogue
 from scripts.setting_effects import marked_settings
 from tests.e2e.conftest import Loop, until

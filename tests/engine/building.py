@@ -12,8 +12,8 @@ from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.mailbox import Dispatcher, Inbox
-from claude_iterate.engine.plan import Plan, Texts
 from claude_iterate.engine.recorder import Journal, Recorder
+from claude_iterate.engine.run_spec import RunSpec, Texts
 from claude_iterate.engine.status_reports import StatusReports
 from claude_iterate.engine.steering import Steering
 from claude_iterate.workspace.layout import Layout
@@ -40,7 +40,7 @@ def silent(_state: RunState) -> list[Requested]:
     return []
 
 
-def plan_in(folder: Path, **other: Any) -> Plan:
+def plan_in(folder: Path, **other: Any) -> RunSpec:
     """The plan of a run in this folder."""
     texts = Texts("", "", "", "")
     values: dict[str, Any] = {
@@ -55,7 +55,7 @@ def plan_in(folder: Path, **other: Any) -> Plan:
         "report": folder / "report.md",
         "log": folder / "log",
     }
-    return Plan(**values | other)
+    return RunSpec(**values | other)
 
 
 def made(

@@ -67,8 +67,8 @@ def test_claude_is_told_that_it_may_not_go_elsewhere(real: RealLoop) -> None:
 
 def working(real: RealLoop) -> subprocess.Popen[bytes]:
     """A run whose Claude is in the middle of a long command. It may take its time to end, and so may the kernel."""
-    real.patch("agent.processes.termination", AFTER_INTERRUPT=PATIENCE)
-    real.patch("agent.processes.leftover_processes", _COLLAPSE=PATIENCE)
+    real.patch("agent.processes.child", AFTER_INTERRUPT=PATIENCE)
+    real.patch("agent.processes.leftovers", _COLLAPSE=PATIENCE)
     real.make()
     closed(real, network=False)
     real.api.script(tool("Bash", command="touch ready; sleep 300"))

@@ -139,7 +139,7 @@ def test_a_real_terminal_is_opened_again(ends: tuple[int, int]) -> None:
     for _ in range(2000):
         writer.write(b"x" * 100 + b"\n")  # more than it holds: it must not block
     assert not select.select([], [theirs], [], 0)[1]
-    assert not terminals.takes(theirs)
+    assert not terminals.accepts_output(theirs)
     writer.close()
     assert fcntl.fcntl(theirs, fcntl.F_GETFL) == before
 
@@ -147,11 +147,11 @@ def test_a_real_terminal_is_opened_again(ends: tuple[int, int]) -> None:
 def test_what_is_no_terminal_is_not_opened_again() -> None:
     """Nor a descriptor that is closed."""
     read, write = os.pipe()
-    assert terminals.opened_again(write) is None
-    assert terminals.takes(write)
+    assert terminals.reopen(write) is None
+    assert terminals.accepts_output(write)
     os.close(read)
     os.close(write)
-    assert terminals.opened_again(write) is None
+    assert terminals.reopen(write) is None
 
 
 def test_a_thread_writes_where_the_terminal_cannot_be_opened_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from typing import IO
 
 from claude_iterate.agent.command.command_line import NOT_ASKED, Known
 from claude_iterate.agent.command.environment import claude_environment
-from claude_iterate.agent.command.sandbox import Command, Sandbox, wrapped
+from claude_iterate.agent.command.sandbox import Command, Sandbox, enclose
 from claude_iterate.core import claude_versions
 from claude_iterate.core.settings.declared import ClaudeSettings
 from claude_iterate.errors import AgentProblem
@@ -46,7 +46,7 @@ def prepare(
         argv = [_program(argv[0], environment, root), *argv[1:]]
     if sandbox is None:
         return Command([*argv], dict(environment))
-    return wrapped(argv, environment, sandbox, str(root), for_claude=True, terminal=terminal, given=tuple(given))
+    return enclose(argv, environment, sandbox, str(root), for_claude=True, terminal=terminal, given=tuple(given))
 
 
 def prepare_program(
@@ -61,7 +61,7 @@ def prepare_program(
     written what it runs."""
     if sandbox is None:
         return Command([*argv], dict(environment))
-    return wrapped(argv, environment, sandbox, str(root), for_claude=False, given=tuple(given))
+    return enclose(argv, environment, sandbox, str(root), for_claude=False, given=tuple(given))
 
 
 def find(claude: ClaudeSettings, environ: Mapping[str, str], root: Path) -> str:

@@ -1,4 +1,4 @@
-"""A command line inside a sandbox. Pure: what there is to show and hide was found before (`sandbox_places.py`).
+"""A command line inside a sandbox. Pure: what there is to show and hide was found before (`sandbox_host.py`).
 
 Inside, the project and the workspace have the same paths as outside. What is not named here is not there.
 """
@@ -87,7 +87,7 @@ class Command(msgspec.Struct, frozen=True):
     environment: dict[str, str]
 
 
-def wrapped(
+def enclose(
     argv: Sequence[str],
     environment: Mapping[str, str],
     sandbox: Sandbox,

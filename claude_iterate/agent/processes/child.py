@@ -1,4 +1,4 @@
-"""Runs a program, such as Claude or a check: starts it in its own session, sends its input, reads its output.
+"""Runs a program, such as Claude or a check: starts it in its own session, sends its input, reads its output, ends it.
 
 A thread drains both pipes all the time, because Claude does not wait for a slow reader at its end. It keeps the bytes,
 frames lines, and translates them, so events are what leaves it. The end of the process is its exit, never the end of a
@@ -8,6 +8,7 @@ pipe: a grandchild may hold the pipe for hours.
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import select
 import signal
@@ -15,7 +16,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import IO, TYPE_CHECKING, BinaryIO, Protocol
 
 import msgspec
 
@@ -25,10 +26,18 @@ from claude_iterate.core.events import Event
 from claude_iterate.errors import AgentProblem, ExpectedError, WorkspaceProblem
 from claude_iterate.system import processes, signals
 
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
 CHUNK = 256 * 1024
 _PIECE = 64 * 1024
 _LOOK_MS = 500
 """After the exit, while a pipe is held: only a regular look notices that the process was abandoned."""
+LARGEST_RECORDING = 256 * 1024 * 1024
+"""Bytes of one call: a program that prints without end would fill the disk in minutes."""
+CUT = b'\n{"type":"claude-iterate","text":"Here the recording was cut: Claude printed more than is kept of a call."}\n'
+AFTER_INTERRUPT = 3.0
+AFTER_KILL = 2.0
 
 
 class Printed(msgspec.Struct, frozen=True):
@@ -230,6 +239,61 @@ class ChildProcess:
             except (OSError, ValueError):
                 # A full disk costs the recording, not the run; the journal reports the disk. Or the call is over.
                 self._raw = None
+
+
+class Recording(io.FileIO):
+    """The file that keeps what Claude prints in a call, byte for byte. What comes after the limit is dropped, and the
+    file says so. Unbuffered, and for the user alone: secrets are in it."""
+
+    def __init__(self, path: str, largest: int = LARGEST_RECORDING) -> None:
+        super().__init__(path, "wb", opener=lambda path, flags: os.open(path, flags, 0o600))
+        self._room = largest
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        """Write the data, up to the limit."""
+        size = memoryview(data).nbytes
+        if size <= self._room:
+            self._room -= size
+            return super().write(data)
+        if self._room >= 0:
+            kept, self._room = memoryview(data)[: self._room], -1
+            super().write(kept)
+            super().write(CUT)
+        return size
+
+
+class SignalTarget(Protocol):
+    """A process that can be sent a signal, alone or with the group that it leads."""
+
+    def signal(self, number: int, group: bool = False) -> None:
+        """Send the signal; no effect when the process has ended."""
+
+
+class Ladder:
+    """Ends a process with signals, each stronger than the one before: SIGINT, SIGTERM to its group, SIGKILL. `due` is
+    the moment of the next; the caller passes the time in.
+
+    SIGINT goes first because only it lets Claude end its own tools; the others leave them running. A program that is
+    not Claude need not be interrupted first: a shell waits for its child then, and does not end.
+    """
+
+    def __init__(self, process: SignalTarget, now: float, terminate_grace: float, interrupts: bool = True) -> None:
+        self._process = process
+        # The signal, whether it goes to the whole group, and how long to wait for its effect.
+        self._steps = [
+            *([(signal.SIGINT, False, AFTER_INTERRUPT)] if interrupts else []),
+            (signal.SIGTERM, True, terminate_grace),
+            (signal.SIGKILL, True, AFTER_KILL),
+        ]
+        self.due = now
+
+    def climb(self, now: float) -> None:
+        """Send the next signal if its time has come. The last one, SIGKILL, is repeated."""
+        if now < self.due:
+            return
+        number, group, pause = self._steps.pop(0) if len(self._steps) > 1 else self._steps[0]
+        self._process.signal(number, group)
+        self.due = now + pause
 
 
 def not_started(label: str, program: str, error: Exception, folder: str | Path = "") -> ExpectedError:

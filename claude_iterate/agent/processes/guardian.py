@@ -21,7 +21,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from claude_iterate.agent.command.environment import BESIDE, RUN_VARIABLE
-from claude_iterate.agent.processes.containers import end_containers
+from claude_iterate.agent.command.sandbox import Sandbox
+from claude_iterate.agent.processes.leftovers import end_containers
 from claude_iterate.errors import AgentProblem
 from claude_iterate.system import processes, signals
 
@@ -41,12 +42,11 @@ exec "$PYTHON" -I -S -c 'import os; exec(os.environ["CLEAN_UP"])' $known
 class Guardian:
     """The runner's side: starts the guardian and dismisses it when the run is over."""
 
-    def __init__(self, run: str, environ: Mapping[str, str], containers: str = "", folder: str = "") -> None:
-        """`containers`: the program that ends the containers of the run, if it has any. `folder`: a temporary one that
-        the run has."""
+    def __init__(self, run: str, environ: Mapping[str, str], sandbox: Sandbox | None = None) -> None:
         # A bare Python finds neither us nor the packages that we need.
         found = f"import sys; sys.path[:] = {[str(Path(__file__).parents[3]), *sys.path]!r}"
-        code = f"{found}; from {__name__} import end_run; end_run({run!r}, sys.argv[1:], {containers!r}, {folder!r})"
+        about = (sandbox.containers, sandbox.folder) if sandbox is not None else ("", "")
+        code = f"{found}; from {__name__} import end_run; end_run({run!r}, sys.argv[1:], *{about!r})"
         folder_of_python, python = os.path.split(sys.executable)
         read_end, self._write_end = os.pipe()
         try:
@@ -92,10 +92,10 @@ class Guardian:
 
 def end_run(run: str, known: Sequence[str] = (), containers: str = "", folder: str = "") -> None:
     """End every process of the run: SIGINT first, so that Claude can end its own tools, then SIGTERM and SIGKILL. Its
-    containers come last: the programs that started them pass the first signals on."""
+    containers, which the program `containers` knows, come last: the programs that started them pass the first signals
+    on. `folder` is a temporary one that the run had."""
     _end_processes(run, known)
-    if containers:
-        end_containers(containers, run)
+    end_containers(containers, run)
     if folder:
         shutil.rmtree(folder, ignore_errors=True)
 

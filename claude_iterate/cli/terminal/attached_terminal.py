@@ -147,7 +147,7 @@ class AttachedTerminal:
                 attached.ask(request.verb, request.now)
 
     def _answer(self, attached: AttachedRun) -> None:
-        typed = (terminals.typed(sys.stdin.fileno()) or b"").decode("utf-8", "replace").lower()
+        typed = (terminals.read_keys(sys.stdin.fileno()) or b"").decode("utf-8", "replace").lower()
         if not typed:
             return
         self._asking = False

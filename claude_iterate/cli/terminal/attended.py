@@ -37,9 +37,9 @@ class Question:
         if self._asked != number:
             self._asked = number
             self._unread = b""
-            terminals.forget_typed(self._handle)  # what was typed before the question does not answer it
+            terminals.discard_keys(self._handle)  # what was typed before the question does not answer it
             self._prompt()
-        typed = terminals.typed(self._handle)
+        typed = terminals.read_keys(self._handle)
         if typed is None:
             # The terminal is gone, so no answer can come: the run must not go on without one.
             return [Requested(Verb.STOP, "answer")]

@@ -36,7 +36,7 @@ class Keys:
                 self._leave()
                 self._leave = None
             return []
-        typed = (terminals.typed(self._handle) or b"").decode("utf-8", "replace").lower()
+        typed = (terminals.read_keys(self._handle) or b"").decode("utf-8", "replace").lower()
         # Arrow keys, or a text pasted into the wrong window, must not steer anything.
         if not typed or not self._known.issuperset(typed):
             return []

@@ -15,7 +15,7 @@ from claude_iterate.cli.terminal import attended, keys, questions
 from claude_iterate.cli.terminal.detaching import AtOnce
 from claude_iterate.core.events import Requested
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.engine.plan import Plan
+from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.errors import UsageProblem
 from claude_iterate.operations.permissions import Permissions
 from claude_iterate.system.front_process import Worker
@@ -53,13 +53,13 @@ class TerminalUser:
         return questions.ask_amount(question)
 
     @contextlib.contextmanager
-    def steers(self, plan: Plan) -> Iterator[Plan]:
+    def steers(self, plan: RunSpec) -> Iterator[RunSpec]:
         """Only `run` is steered: in attended mode by answers, else by keys while progress is shown."""
         with self._steered(plan) as steered:
             yield steered if self._worker is None else replace(steered, listen=self._accompanied(steered.listen))
 
     @contextlib.contextmanager
-    def _steered(self, plan: Plan) -> Iterator[Plan]:
+    def _steered(self, plan: RunSpec) -> Iterator[RunSpec]:
         if output.is_terminal(sys.stderr):
             plan = replace(plan, tick=0.25)  # the live line shows seconds
         leave = self._worker.leave if self._worker is not None else None

@@ -8,8 +8,8 @@ from claude_iterate.core.events import Warned
 from claude_iterate.core.events.vocabulary import Point
 from claude_iterate.core.rules.verdicts import Finish
 from claude_iterate.engine.hooks.hook_runs import Hooks
-from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
+from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.workspace.run_folder import hook_files
 
@@ -18,7 +18,7 @@ class HookPoints:
     """`points` are those that have a hook. They are looked for once, before the first call: Claude could write one, and
     that must not run."""
 
-    def __init__(self, plan: Plan, recorder: Recorder, flush: Callable[[], None]) -> None:
+    def __init__(self, plan: RunSpec, recorder: Recorder, flush: Callable[[], None]) -> None:
         self._hooks: Hooks | None = None
         self._flush = flush
         self.points: tuple[Point, ...] = ()

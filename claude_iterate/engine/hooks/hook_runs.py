@@ -12,8 +12,8 @@ from claude_iterate.core.formats import counted
 from claude_iterate.core.rules import endings, hook_facts, hook_rules
 from claude_iterate.core.rules.during import decide_hook
 from claude_iterate.core.rules.verdicts import Finish
-from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
+from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.engine.shell_command import Ended, Program, ShellCommand
 from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.workspace.run_folder import hook_files
@@ -26,7 +26,7 @@ _CHANGED = "it was changed during the run"
 class Hooks:
     """`points` are those that have a hook; `warnings` say which files are none, though they look like one."""
 
-    def __init__(self, plan: Plan, recorder: Recorder) -> None:
+    def __init__(self, plan: RunSpec, recorder: Recorder) -> None:
         self._plan = plan
         self._recorder = recorder
         self._told: set[str] = set()

@@ -14,8 +14,8 @@ from claude_iterate.core.events import ProofChange, ProofDefined, ProofTestsCoun
 from claude_iterate.core.rules.proving import digest
 from claude_iterate.core.tampering import comparison
 from claude_iterate.core.tampering.check_words import named_by
-from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
+from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.project.proof_files import ProofFiles, Watched
 from claude_iterate.workspace import plan_file
 from claude_iterate.workspace.layout import PROJECT_FILES
@@ -29,7 +29,7 @@ _NAMED_BY_CHECKS = ("check", "script", "config", "program")
 class Definition:
     """The files that define the proof of one run, and what became of them."""
 
-    def __init__(self, plan: Plan, recorder: Recorder) -> None:
+    def __init__(self, plan: RunSpec, recorder: Recorder) -> None:
         self._plan = plan
         self._recorder = recorder
         # Where no proof is wanted, a plan that is worked off is still what says that the work is done.
@@ -124,7 +124,7 @@ _CLAUDE_FOLDERS = ("agents", "commands", "hooks", "rules", "skills", "output-sty
 _MOST_FOLDERS = 200
 
 
-def _watched(plan: Plan) -> Watched:
+def _watched(plan: RunSpec) -> Watched:
     layout, root = plan.layout, plan.layout.root
     user = settings_reader.user_folder(plan.environ)
     claude = root / ".claude"
@@ -153,16 +153,16 @@ def _watched(plan: Plan) -> Watched:
     )
 
 
-def _plan_alone(plan: Plan) -> Watched:
+def _plan_alone(plan: RunSpec) -> Watched:
     return Watched(plan.layout.root, {"plan": _plan_files(plan)}, {}, (), (), lambda _name: False)
 
 
-def _plan_files(plan: Plan) -> list[Path]:
+def _plan_files(plan: RunSpec) -> list[Path]:
     """The plan, where the run works it off; where it is made, the agent writes it."""
     return plan_file.paths(plan.layout) if plan.mode.judged_by == "plan" else []
 
 
-def _memory(plan: Plan) -> list[Path]:
+def _memory(plan: RunSpec) -> list[Path]:
     """What Claude reads in every session, the user's and that of the folders around the project included."""
     root, agents = plan.layout.root, plan.settings.claude.agents_file
     home = plan.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(plan.environ.get("HOME", ""), ".claude")  # noqa: PTH118

@@ -21,8 +21,8 @@ from claude_iterate.core.reports.review import INCOMPLETE, INVALID, VERIFIED, Re
 from claude_iterate.core.rules.proving import NO_VERDICT, Finding
 from claude_iterate.engine import asking
 from claude_iterate.engine.asking import Asked, Question
-from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
+from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.project.project_state import ProjectState
 from claude_iterate.workspace.files import atomic, untrusted_files
@@ -35,7 +35,7 @@ _LONGEST_EVIDENCE = 300
 class HeldReview(msgspec.Struct):
     """One review of one claim. `look` says what the project is at this moment."""
 
-    _plan: Plan
+    _plan: RunSpec
     _recorder: Recorder
     _supervisor: Supervisor
     _claim: int

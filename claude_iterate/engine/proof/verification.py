@@ -19,11 +19,11 @@ from claude_iterate.core.rules.proving import (
 )
 from claude_iterate.core.state.claim_steps import said_no_of
 from claude_iterate.engine import asking
-from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.proof.check import Check
 from claude_iterate.engine.proof.definition import Definition
 from claude_iterate.engine.proof.held_review import HeldReview
 from claude_iterate.engine.recorder import Recorder
+from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.engine.shell_command import ShellCommand
 from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.project.project_state import ProjectState
@@ -44,7 +44,7 @@ class _Checked(msgspec.Struct, frozen=True):
 class Proof(msgspec.Struct):
     """Proves or refutes one claim of completion; without `review` only as far as the checks go."""
 
-    _plan: Plan
+    _plan: RunSpec
     _recorder: Recorder
     _supervisor: Supervisor
     _claim: int

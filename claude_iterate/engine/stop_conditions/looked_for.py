@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from claude_iterate.core.events import Event, RunFinished
 from claude_iterate.core.rules import hints
-from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
+from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.engine.shell_command import ShellCommand
 from claude_iterate.engine.stop_conditions.stop_patterns import StopPatterns
 from claude_iterate.engine.stop_conditions.stop_scripts import StopScripts
@@ -21,7 +21,7 @@ from claude_iterate.workspace import task_file
 class StopConditions:
     """What the settings ask for: most runs have neither patterns nor scripts."""
 
-    def __init__(self, plan: Plan, recorder: Recorder) -> None:
+    def __init__(self, plan: RunSpec, recorder: Recorder) -> None:
         self._plan = plan
         self._recorder = recorder
         self._patterns: StopPatterns | None = None

@@ -15,8 +15,8 @@ from claude_iterate.core.events.vocabulary import Point, Purpose
 from claude_iterate.core.formats import listed
 from claude_iterate.core.rules.verdicts import Ask, Begin, Finish, RunHook, RunStopScripts, Verdict, Verify
 from claude_iterate.core.state.work_steps import contradiction, moved
-from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
+from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.engine.shell_command import ShellCommand
 from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.engine.work.suite_run import count_tests
@@ -29,7 +29,7 @@ _NAMES = 50
 _LONGEST = 300
 
 
-def start_measuring(plan: Plan, recorder: Recorder, supervisor: Supervisor) -> Measuring | None:
+def start_measuring(plan: RunSpec, recorder: Recorder, supervisor: Supervisor) -> Measuring | None:
     """The first look at the project has begun: it takes place while the rest is prepared. None where no iteration can
     do work: a dry run works on a copy."""
     if plan.purpose != Purpose.RUN or plan.dry_run or plan.settings.progress.measure == "off":
@@ -42,7 +42,7 @@ def start_measuring(plan: Plan, recorder: Recorder, supervisor: Supervisor) -> M
 class Measuring:
     """The looks of one run. All are made in another thread, so signals and requests are heeded meanwhile."""
 
-    def __init__(self, plan: Plan, recorder: Recorder, supervisor: Supervisor) -> None:
+    def __init__(self, plan: RunSpec, recorder: Recorder, supervisor: Supervisor) -> None:
         self._plan = plan
         self._recorder = recorder
         self._supervisor = supervisor

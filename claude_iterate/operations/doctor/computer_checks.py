@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from claude_iterate.agent.command import discovery, sandbox_probe
+from claude_iterate.agent.command import discovery, sandbox_host
 from claude_iterate.agent.command.environment import claude_environment
 from claude_iterate.core import claude_versions
 from claude_iterate.core.settings.layers import unknown_variables
@@ -92,7 +92,7 @@ def _login(project: Project) -> Iterator[Finding]:
 def _sandbox(project: Project) -> Iterator[Finding]:
     """One line about all kinds; a problem only if the settings ask for one that does not work."""
     wanted = project.resolved.settings.sandbox.kind
-    probes = {kind: sandbox_probe.probe(kind, project.environ) for kind in sandbox_probe.KINDS}
+    probes = {kind: sandbox_host.probe(kind, project.environ) for kind in sandbox_host.KINDS}
     found = [f"{kind} works" if not probe.problem else probe.problem for kind, probe in probes.items()]
     if wanted != "none" and (probe := probes[wanted]).problem:
         yield Finding("sandbox", "problem", f"`sandbox.kind` is {wanted}: {probe.problem}", probe.fix)

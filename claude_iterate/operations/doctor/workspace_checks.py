@@ -15,8 +15,7 @@ from typing import Literal
 
 import msgspec
 
-from claude_iterate.agent.processes import leftover_processes
-from claude_iterate.agent.processes.leftover_processes import leftovers
+from claude_iterate.agent.processes.leftovers import end_marked, find_leftovers
 from claude_iterate.core.events import RunFinished
 from claude_iterate.core.rules.next_steps import renamed
 from claude_iterate.errors import ExpectedError, NewerFormat, WorkspaceProblem
@@ -110,7 +109,7 @@ def _last_run(layout: Layout, check: str, about: Metadata) -> Iterator[Finding]:
 def _left_behind(layout: Layout, check: str, runs: list[str]) -> Iterator[Finding]:
     for run in runs:
         fate = runner.fate_of(layout, run)
-        alive = leftovers(run) if fate != runner.LIVES else []
+        alive = find_leftovers(run) if fate != runner.LIVES else []
         if alive:
             by_hand = f"kill {' '.join(map(str, alive))}"
             elsewhere = f"If it does not run on another machine: {by_hand}"
@@ -234,9 +233,7 @@ def _fix_workspace(layout: Layout) -> list[Finding]:
             if late := metadata_updates.catch_up(layout):
                 done.append(Finding(check, "ok", f"wrote into .metadata.json how run {late} ended"))
             done += [
-                Finding(check, "ok", f"ended {process}, of run {run}")
-                for run in names
-                for process in leftover_processes.end_marked(run)
+                Finding(check, "ok", f"ended {process}, of run {run}") for run in names for process in end_marked(run)
             ]
             return [*done, *_remove(check, _incomplete(layout))]
     except ExpectedError as problem:
@@ -245,7 +242,7 @@ def _fix_workspace(layout: Layout) -> list[Finding]:
 
 def _left(layout: Layout, run: str) -> list[int]:
     """Processes of a run whose runner is certainly dead: a workspace may be a copy of one that is running."""
-    return leftover_processes.leftovers(run) if runner.fate_of(layout, run) == runner.DEAD else []
+    return find_leftovers(run) if runner.fate_of(layout, run) == runner.DEAD else []
 
 
 def _incomplete(layout: Layout) -> list[Path]:

@@ -14,7 +14,7 @@ import msgspec
 
 from claude_iterate.core.settings.declared import PERMISSION_MODES
 from claude_iterate.core.settings.layers import layer_from_document
-from claude_iterate.engine.plan import Plan
+from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.errors import ExpectedError
 from claude_iterate.operations import run_checks
 from claude_iterate.operations.launch import launch
@@ -62,7 +62,7 @@ class _NonInteractiveUser:
         return None
 
     @contextlib.contextmanager
-    def steers(self, plan: Plan) -> Iterator[Plan]:
+    def steers(self, plan: RunSpec) -> Iterator[RunSpec]:
         self._line.say(Began(plan.run))
         yield plan
 

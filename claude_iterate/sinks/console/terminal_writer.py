@@ -201,5 +201,5 @@ class WritingThread:
 
 def way_to(handle: int) -> Way:
     """The best way to the terminal behind this descriptor."""
-    again = terminals.opened_again(handle)
+    again = terminals.reopen(handle)
     return OwnDescription(again) if again is not None else WritingThread(handle)

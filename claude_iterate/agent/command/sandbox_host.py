@@ -1,19 +1,24 @@
-"""What a sandbox shows of this computer: looked at once, before a run. Nothing else of the user's is there inside."""
+"""What this computer has for a sandbox: which kinds work, which folders are shown, the git repository of the project.
+
+Looked at once, before a run. Nothing else of the user's is there inside.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+import msgspec
 from msgspec.structs import replace
 
-from claude_iterate.agent.command import sandbox_git, sandbox_relay
+from claude_iterate.agent.command import sandbox_relay
 from claude_iterate.agent.command.environment import claude_environment
-from claude_iterate.agent.command.sandbox import SYSTEM, Sandbox
+from claude_iterate.agent.command.sandbox import EMPTY, SYSTEM, Sandbox
 from claude_iterate.core.settings.declared import SandboxSettings, Settings
 from claude_iterate.errors import UsageProblem
 
@@ -25,9 +30,74 @@ _ACTED_ON_IN_PROJECT = (
     *(".claude/settings.json", ".claude/settings.local.json", ".claude/hooks", ".mcp.json"),
 )
 _MADE_BY_US = frozenset({"runs", ".metadata.json", "archive", "snapshots.git"})
+_ACTED_ON_BY_GIT = ("config", "config.worktree", "hooks", "commondir")
+"""What git acts on outside: settings, which can name programs, hooks, and a file that says where both are instead."""
+_MOST_SUBMODULES = 100
+_MOST_FOLDERS = 1000
+"""That are looked through for submodules."""
+KINDS = ("bwrap", "docker", "podman")
+_PATIENCE = 30.0
+_INSTALL = {
+    "bwrap": "Install it: apt install bubblewrap (or: dnf install bubblewrap)",
+    "docker": "Install Docker Engine: https://docs.docker.com/engine/install/",
+    "podman": "Install it: apt install podman (or: dnf install podman)",
+}
+_BWRAP = ("--die-with-parent", "--new-session", "--unshare-pid", "--unshare-net", "--unshare-user-try")
+_TRY = ("--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "true")  # noqa: S108
 
 
-def sandbox_for(
+class Probe(msgspec.Struct, frozen=True):
+    """A kind of sandbox here: its program, and if it does not work, why and what to do."""
+
+    program: str
+    problem: str = ""
+    fix: str = ""
+
+
+def probe(kind: str, environ: Mapping[str, str]) -> Probe:
+    """Try one kind."""
+    found = shutil.which(kind, path=environ.get("PATH"))
+    if found is None:
+        here = "bwrap is for Linux only." if kind == "bwrap" and not sys.platform.startswith("linux") else ""
+        return Probe("", f"{kind} is not installed", here or _INSTALL[kind])
+    if kind == "bwrap":
+        code, said = _run([found, *_BWRAP, *_TRY], environ)
+        fix = (
+            "Allow user namespaces (sysctl kernel.unprivileged_userns_clone=1; Ubuntu: an AppArmor profile for bwrap)."
+        )
+        return Probe(found) if code == 0 else Probe(found, f"bwrap makes no sandbox here: {said}", fix)
+    code, said = _run([found, "info"], environ)
+    fix = f"Start its service, and see: {kind} info"
+    return Probe(found) if code == 0 else Probe(found, f"{kind} does not answer: {said}", fix)
+
+
+def missing_image(program: str, image: str, environ: Mapping[str, str]) -> bool:
+    """True when the image is not on this computer. None is ever downloaded by us."""
+    return _run([program, "image", "inspect", image], environ)[0] != 0
+
+
+def _run(argv: list[str], environ: Mapping[str, str]) -> tuple[int, str]:
+    """The exit code, and the last line of what was said."""
+    try:
+        done = subprocess.run(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=dict(environ),
+            timeout=_PATIENCE,
+            check=False,
+            cwd=os.sep,
+        )
+    except OSError as error:
+        return 1, error.strerror or str(error)
+    except subprocess.TimeoutExpired:
+        return 1, f"no answer within {_PATIENCE:.0f} seconds"
+    lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    return done.returncode, lines[-1][:200] if lines else f"exit code {done.returncode}"
+
+
+def make_sandbox(
     settings: Settings,
     environ: Mapping[str, str],
     root: Path,
@@ -39,10 +109,10 @@ def sandbox_for(
     home = _home(environ)
     _refuse_open_house(root, home)
     asked, container = settings.sandbox, settings.sandbox.kind != "bwrap"
-    repository = sandbox_git.found(root, home)
+    repository = _find_repository(root, home)
     inside = [*folders, *repository.folders]
     kept = [*own, *(root / name for name in _ACTED_ON_IN_PROJECT), *repository.acted_on]
-    writable = _existing([*inside, *_between(inside, kept)]) + _mounted(asked, home, ":rw")
+    writable = _existing([*inside, *_between(inside, kept)]) + _configured_mounts(asked, home, ":rw")
     config = _config_folder(settings, environ, home)
     readable = [] if container else list(_programs(settings, environ, root, home, writable))
     python = "python3" if container else sys.executable
@@ -51,7 +121,7 @@ def sandbox_for(
         program=program,
         home=home,
         writable=tuple(writable),
-        readable=(*_existing([*repository.around, root]), *readable, *_mounted(asked, home, "")),
+        readable=(*_existing([*repository.around, root]), *readable, *_configured_mounts(asked, home, "")),
         # A link is not followed: Claude may have made it, so that the next run shows what it leads to.
         kept=tuple(_existing(path for path in kept if path.exists() and not path.is_symlink())),
         absent=tuple(str(path) for path in kept if path.name not in _MADE_BY_US and not os.path.lexists(path)),
@@ -106,7 +176,7 @@ def _existing(paths: Iterable[Path]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _mounted(asked: SandboxSettings, home: str, mark: str) -> list[str]:
+def _configured_mounts(asked: SandboxSettings, home: str, mark: str) -> list[str]:
     """What `sandbox.mounts` names: with `:rw` to write, without to read."""
     found = []
     for place in asked.mounts:
@@ -175,3 +245,71 @@ def _surroundings(program: Path) -> Path:
 
 def _of_system(path: str) -> bool:
     return path.startswith(tuple(f"{folder}/" for folder in SYSTEM)) or path in SYSTEM
+
+
+class _Repository(msgspec.Struct, frozen=True):
+    """`folders` are those of git, which a commit has to reach; `acted_on` are parts of them that git acts on outside;
+    `around` is the work tree, if the project is only a part of it: else git would take the rest for deleted."""
+
+    folders: tuple[Path, ...] = ()
+    acted_on: tuple[Path, ...] = ()
+    around: tuple[Path, ...] = ()
+
+
+def _find_repository(root: Path, home: str) -> _Repository:
+    """The repository of the project. One around the home folder or all temporary files is not shown."""
+    top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), None)
+    if top is None or (top != root and _is_too_large(top.resolve(), Path(home).resolve())):
+        return _Repository()
+    folders = _git_folders(top)
+    modules = [path for folder in folders for path in _submodules(folder / "modules")]
+    acted_on = [folder / name for folder in (*folders, *modules) for name in _ACTED_ON_BY_GIT]
+    return _Repository(folders, tuple(acted_on), () if top == root else (top,))
+
+
+def _submodules(folder: Path) -> list[Path]:
+    """The folders of git of all submodules, also of those in submodules; the name of one can have slashes."""
+    found: list[Path] = []
+    waiting = [folder]
+    for place in waiting:  # grows while it is read
+        inside = [path for path in sorted(place.glob("*")) if path.is_dir() and not path.is_symlink()]
+        own = [path for path in inside if (path / "HEAD").exists()]
+        found += own
+        waiting += [path / "modules" if path in own else path for path in inside][: _MOST_FOLDERS - len(waiting)]
+    return found[:_MOST_SUBMODULES]
+
+
+def _is_too_large(top: Path, home: Path) -> bool:
+    return home.is_relative_to(top) or str(top) in EMPTY
+
+
+def _git_folders(top: Path) -> tuple[Path, ...]:
+    """The folder of git; in a linked work tree that of the repository, which lies elsewhere."""
+    own = top / ".git"
+    if own.is_symlink():  # Claude could have made it, to reach another repository in the next run
+        return ()
+    if own.is_dir():
+        return (own,)
+    words = _read_text(own)
+    if not words.startswith("gitdir: "):
+        return ()
+    folder = Path(top, words.removeprefix("gitdir: ").strip())
+    common = folder.parent.parent if folder.parent.name == "worktrees" else folder
+    return (common.resolve(),) if (common / "HEAD").exists() and _names_work_tree(folder, top) else ()
+
+
+def _names_work_tree(folder: Path, top: Path) -> bool:
+    """This folder of git names the work tree in turn: a file that Claude wrote into the work tree is not enough."""
+    if folder.parent.name == "worktrees":
+        named = _read_text(folder / "gitdir").strip()
+        return bool(named) and Path(folder, named).resolve() == (top / ".git").resolve()
+    lines = (line.partition("=") for line in _read_text(folder / "config").splitlines())
+    trees = [value.strip().strip('"') for key, _, value in lines if key.strip().lower() == "worktree"]
+    return any(Path(folder, path).resolve() == top.resolve() for path in trees)
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""

@@ -40,7 +40,7 @@ def port_on_this_computer(environment: Mapping[str, str]) -> int:
 
 
 @contextlib.contextmanager
-def opened(allowed: tuple[str, ...]) -> Iterator[str]:
+def open_proxy(allowed: tuple[str, ...]) -> Iterator[str]:
     """The path of a socket that leads to these addresses, for as long as the block lasts."""
     folder = tempfile.mkdtemp(prefix="claude-iterate-", dir=_short_folder())  # only its owner can enter it
     path = f"{folder}/gate"
@@ -74,7 +74,7 @@ def _accept(listener: socket.socket, allowed: tuple[str, ...]) -> None:
 def _serve(near: socket.socket, allowed: tuple[str, ...]) -> None:
     with near, contextlib.suppress(OSError):
         near.settimeout(_CONNECT)
-        wanted, early = _wanted(near)
+        wanted, early = _requested_address(near)
         if wanted not in allowed:
             near.sendall(b"HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
             return
@@ -95,7 +95,7 @@ def _serve(near: socket.socket, allowed: tuple[str, ...]) -> None:
             back.join()
 
 
-def _wanted(near: socket.socket) -> tuple[str, bytes]:
+def _requested_address(near: socket.socket) -> tuple[str, bytes]:
     """The address that is asked for, and what came after the question; empty for anything but CONNECT."""
     head = b""
     while b"\r\n\r\n" not in head and len(head) < _LONGEST_HEAD:

@@ -1,16 +1,18 @@
-"""Ends what a run left behind: processes that carry the run's id in their environment, and adopted orphans.
+"""Ends what a run left behind: processes that carry the run's id in their environment, adopted orphans, containers.
 
-Claude's shell tool gives each command a session of its own, so killing Claude's process group misses them.
+Claude's shell tool gives each command a session of its own, so killing Claude's process group misses them. Containers
+are held by a service, so no signal to our own processes is sure to reach them.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Callable, Iterable
 
-from claude_iterate.agent.command.environment import RUN_VARIABLE
+from claude_iterate.agent.command.environment import CONTAINER_LABEL, RUN_VARIABLE
 from claude_iterate.system import processes, signals
 
 _POLITE = 0.5
@@ -18,15 +20,16 @@ _PATIENCE = 5.0
 _POLL = 0.02
 _COLLAPSE = 3.0
 """Seconds in which the kernel has ended everything in a sandbox. Usually it takes a few milliseconds."""
+_CONTAINERS = 30.0
 _SURVIVORS: set[int] = set()
 
 
-def leftovers(run: str) -> list[int]:
+def find_leftovers(run: str) -> list[int]:
     """Living processes with this run's id in their environment."""
     return list(processes.with_environment(RUN_VARIABLE, run))
 
 
-def adopted(known: Iterable[int]) -> set[int] | None:
+def adopted_children(known: Iterable[int]) -> set[int] | None:
     """Children of ours that are not `known`: orphans that we adopted as subreaper, dead or alive. Nothing is reaped.
 
     A process in the session of a known one counts as known too: it is a helper of a helper of ours.
@@ -46,12 +49,12 @@ def _session(pid: int) -> int:
         return 0
 
 
-def orphans(known: Iterable[int]) -> set[int] | None:
+def _living_orphans(known: Iterable[int]) -> set[int] | None:
     """Living orphans that we adopted; the dead ones are reaped.
 
     Call this only while no process of our own is running: reaping it would lose its exit code.
     """
-    strangers = adopted(known)
+    strangers = adopted_children(known)
     if strangers is None:
         return None
     living = {pid for pid in strangers if processes.is_alive(pid)}
@@ -72,24 +75,25 @@ def end_leftovers(
     known = tuple(known)
     if closed_in:
         _let_collapse(run, known)
-    if not thorough:
-        living = orphans(known)
-        if living is not None and not living:
-            return ()
-    return _end(run, (*known, os.getpid()), lambda: orphans(known) or set())
+    if not thorough and _living_orphans(known) == set():
+        return ()
+    return _end(run, (*known, os.getpid()), lambda: _living_orphans(known) or set())
 
 
 def _let_collapse(run: str, known: tuple[int, ...]) -> None:
     until = time.monotonic() + _COLLAPSE
     while time.monotonic() < until:
-        if not any(processes.is_in_sandbox(pid) for pid in {*leftovers(run), *(orphans(known) or set())}):
+        if not any(map(processes.is_in_sandbox, {*find_leftovers(run), *(_living_orphans(known) or set())})):
             return
         time.sleep(_POLL)
 
 
-def end_marked(run: str) -> tuple[str, ...]:
-    """End what carries the id of a run that is not ours; nothing else is touched."""
-    return _end(run, (os.getpid(),), set)
+def end_marked(run: str, containers: str = "") -> tuple[str, ...]:
+    """End what carries the id of a run that is not ours, and its containers, which the program `containers` knows if
+    there are any; nothing else is touched."""
+    ended = _end(run, (os.getpid(),), set)
+    end_containers(containers, run)
+    return ended
 
 
 def _end(run: str, known: tuple[int, ...], also: Callable[[], set[int]]) -> tuple[str, ...]:
@@ -97,7 +101,7 @@ def _end(run: str, known: tuple[int, ...], also: Callable[[], set[int]]) -> tupl
     living: set[int] = set()
     began = time.monotonic()
     while (waited := time.monotonic() - began) < _PATIENCE:
-        living = {*leftovers(run), *also()} - set(known) - _SURVIVORS
+        living = {*find_leftovers(run), *also()} - set(known) - _SURVIVORS
         if not living:
             break
         for pid in living:
@@ -107,3 +111,22 @@ def _end(run: str, known: tuple[int, ...], also: Callable[[], set[int]]) -> tupl
     # What survives SIGKILL (it waits for a device, or belongs to another user) is not waited for a second time.
     _SURVIVORS.update(living)
     return tuple(name for pid, name in names.items() if pid not in living)
+
+
+def end_containers(program: str, run: str) -> None:
+    """Remove every container of the run, running or not. `program` is docker or podman, or empty where there are none.
+    A service that does not answer has none that we could reach."""
+    if not program:
+        return
+    found = _output_of([program, "ps", "-aq", "--filter", f"label={CONTAINER_LABEL}={run}"]).split()
+    if found:
+        _output_of([program, "rm", "-f", *found])
+
+
+def _output_of(argv: list[str]) -> str:
+    try:
+        return subprocess.run(
+            argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_CONTAINERS, check=False
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return ""

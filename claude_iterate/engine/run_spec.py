@@ -48,7 +48,7 @@ class Texts(msgspec.Struct, frozen=True):
     warnings: tuple[Warned, ...] = ()
 
 
-class Plan(msgspec.Struct, frozen=True):
+class RunSpec(msgspec.Struct, frozen=True):
     """One run. `review_texts` takes the depth, its description, the review's id and whether the answer is by schema.
     `ask` tells what the user answered so far to the question whether an iteration may begin, `listen` which keys were
     pressed; neither waits."""
@@ -119,7 +119,7 @@ class Plan(msgspec.Struct, frozen=True):
 
     def __repr__(self) -> str:
         """Without the environment and the settings, which hold secrets."""
-        return f"Plan({self.run!r})"
+        return f"RunSpec({self.run!r})"
 
     def facts(self, now: float, wall: float) -> Facts:
         """What the rules know of this run beyond its state."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from claude_iterate.agent.command.environment import RUN_VARIABLE
-from claude_iterate.agent.processes import leftover_processes
+from claude_iterate.agent.processes import leftovers
 
 # Looked for on the whole machine, where tests run side by side.
 RUN = f"000001-leftover-{os.getpid():06x}"
@@ -59,8 +59,8 @@ def left(tmp_path: Path) -> Iterator[Left]:
 def test_a_process_can_clean_up_before_it_ends(left: Left) -> None:
     """SIGTERM comes first; the process is named."""
     process = left.start("heeds", RUN)
-    assert leftover_processes.leftovers(RUN) == [process.pid]
-    (line,) = leftover_processes.end_marked(RUN)
+    assert leftovers.find_leftovers(RUN) == [process.pid]
+    (line,) = leftovers.end_marked(RUN)
     assert sys.executable in line
     assert process.wait() == 0
     assert left.file.read_text() == "SIGTERM"
@@ -69,13 +69,13 @@ def test_a_process_can_clean_up_before_it_ends(left: Left) -> None:
 def test_a_process_that_ignores_the_polite_signal_is_killed(left: Left) -> None:
     """Nothing of the run is left."""
     process = left.start("ignores", RUN)
-    assert len(leftover_processes.end_marked(RUN)) == 1
+    assert len(leftovers.end_marked(RUN)) == 1
     assert process.wait() == -9
-    assert leftover_processes.leftovers(RUN) == []
+    assert leftovers.find_leftovers(RUN) == []
 
 
 def test_other_runs_are_left_alone(left: Left) -> None:
     """Even one whose id begins alike."""
     process = left.start("heeds", f"{RUN}0")
-    assert leftover_processes.end_marked(RUN) == ()
+    assert leftovers.end_marked(RUN) == ()
     assert process.poll() is None
