@@ -28,7 +28,7 @@ from claude_iterate.core.reports.status import Status
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import reduce
-from claude_iterate.engine.plan import Plan
+from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.views import run_view
 from claude_iterate.views.full_texts import FullTexts, call_name, full_texts, prompt_of
@@ -222,7 +222,7 @@ def _plan(read: events.PlanRead) -> str:
         f"- [{mark}] Task {number}{'' if number <= read.without_refs else ' (refs: recorded)'}\n"
         for number, mark in enumerate(marks, 1)
     ]
-    return "".join([f"# Plan {read.fingerprint}\n\n", *tasks]) if read.fingerprint else ""
+    return "".join([f"# RunSpec {read.fingerprint}\n\n", *tasks]) if read.fingerprint else ""
 
 
 def raw_outputs(layout: Layout, run: str, calls: Iterable[RecordedCall]) -> list[FullTexts]:
@@ -270,7 +270,7 @@ class Cassette(msgspec.Struct, frozen=True):
         """How many reviews there are."""
         return len(self.calls[REVIEW])
 
-    def plan_in(self, plan: Plan) -> Plan:
+    def plan_in(self, plan: RunSpec) -> RunSpec:
         """The plan of a run that plays it: no iteration more than were recorded."""
         most = min(plan.max_iterations or self.iterations, self.iterations)
         environ = {**plan.environ, VARIABLE: str(_place(plan.layout))}
@@ -290,7 +290,7 @@ class Cassette(msgspec.Struct, frozen=True):
             found.append(Warned(cut, "To cut it sooner: CLAUDE_ITERATE_TIMEOUTS__IDLE=5s before the command."))
         return found
 
-    def insert(self, plan: Plan) -> None:
+    def insert(self, plan: RunSpec) -> None:
         """Put it into the copy that the dry run works on, in place of the agent's files of today."""
         layout, watch = plan.layout, plan.settings.notification.status_watch
         for path in (layout.todo, layout.status, layout.plan):
