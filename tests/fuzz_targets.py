@@ -29,8 +29,8 @@ from claude_iterate.core.events import (
 from claude_iterate.core.outcomes import failure_signs, reset_times
 from claude_iterate.core.outcomes.classes import classify
 from claude_iterate.core.outcomes.evidence import Evidence, Granted
+from claude_iterate.core.redact import Redactor
 from claude_iterate.core.reports import fallbacks, prose_review, requirements, status, validation
-from claude_iterate.core.secrets.redact import Redactor
 from claude_iterate.core.settings.catalogue import catalogue
 from claude_iterate.core.settings.layers import layer_from_document, layer_from_environment, resolve
 from claude_iterate.core.state.handover import resumption

@@ -13,8 +13,8 @@ import click
 
 from claude_iterate.cli.application import application
 from claude_iterate.cli.command_rows import COMMANDS
-from claude_iterate.core.harmless import harmless
 from claude_iterate.core.names import nearest
+from claude_iterate.core.sanitize import sanitize_terminal
 from claude_iterate.errors import ExpectedError, advice
 from claude_iterate.sinks.console.safe_stream import discard
 from claude_iterate.system.crash_reports import write_crash_report
@@ -184,7 +184,7 @@ def _crashed(bug: Exception, arguments: list[str]) -> int:
 def _print(text: str) -> None:
     # When stderr is closed, the exit code is still right.
     with contextlib.suppress(OSError, ValueError):
-        text = harmless(text)  # a message may quote Claude, or a file from outside
+        text = sanitize_terminal(text)  # a message may quote Claude, or a file from outside
         print(text, file=sys.stderr, flush=True)  # noqa: T201 - click may be what failed
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import ndjson
 
 from claude_iterate.cli import output
-from claude_iterate.core.harmless import harmless_json
+from claude_iterate.core.sanitize import sanitize_json
 from claude_iterate.views import run_view
 from claude_iterate.workspace.journal.follower import JournalFollower
 from claude_iterate.workspace.layout import Layout
@@ -101,7 +101,7 @@ class _Harmless:
     """Standard output for lines of JSON."""
 
     def write(self, text: str) -> int:
-        return sys.stdout.write(harmless_json(text))
+        return sys.stdout.write(sanitize_json(text))
 
 
 def _entry_printer() -> Callable[[Path, int, bool], int]:

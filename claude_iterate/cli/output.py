@@ -11,7 +11,7 @@ from typing import IO, Any
 import click
 from msgspec import Struct
 
-from claude_iterate.core.harmless import harmless, harmless_json
+from claude_iterate.core.sanitize import sanitize_json, sanitize_terminal
 from claude_iterate.core.tones import COLORS, Tone
 from claude_iterate.system import terminals
 from claude_iterate.views import json_form
@@ -78,7 +78,7 @@ def signed(kind: str, text: str, stream: IO[str] | None = None) -> str:
 
 def document(value: Any) -> None:
     """The whole answer as one JSON document."""
-    click.echo(harmless_json(json.dumps(value, indent=2, ensure_ascii=False)))
+    click.echo(sanitize_json(json.dumps(value, indent=2, ensure_ascii=False)))
 
 
 def answer(as_json: bool, value: Any, text: str, then: str = "") -> None:
@@ -118,7 +118,7 @@ def printable(text: object) -> str:
 
 def foreign(text: str) -> str:
     """Text from outside, for a result: without what would control a terminal, now or when a file is read later."""
-    return harmless(text)
+    return sanitize_terminal(text)
 
 
 def is_terminal(stream: IO[str] | None) -> bool:

@@ -9,7 +9,7 @@ from typing import Protocol
 import msgspec
 
 from claude_iterate.core.events import Entry, Event, Warned
-from claude_iterate.core.secrets.redact import Redactor
+from claude_iterate.core.redact import Redactor
 from claude_iterate.core.state.handover import retold
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import reduce

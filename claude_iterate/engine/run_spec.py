@@ -14,9 +14,9 @@ from claude_iterate.agent.command.command_line import NOT_ASKED, Known
 from claude_iterate.agent.command.environment import environment_outside
 from claude_iterate.core.events import Carried, Event, PlanRead, ProofDefined, Requested, Resumed, RunStarted, Warned
 from claude_iterate.core.events.vocabulary import Point, Purpose, Verb
+from claude_iterate.core.redact import changed_settings
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.next_steps import CommandLine, add_check, repeated
-from claude_iterate.core.secrets.masked_settings import differing
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import Mode
 from claude_iterate.core.state.run_state import RunState
@@ -149,7 +149,7 @@ class RunSpec(msgspec.Struct, frozen=True):
             birth=processes.start_identity(os.getpid()),
             sandbox=self.sandbox.kind if self.sandbox is not None else "",
             hooks=hooks,
-            settings=differing(self.settings),
+            settings=changed_settings(self.settings),
             measures=measures,
             again=repeated(self.command_line, self.purpose, self.layout.name),
             cassette=self.cassette,

@@ -19,7 +19,7 @@ from claude_iterate.agent.processes.leftovers import end_containers, end_marked
 from claude_iterate.core.events import Warned
 from claude_iterate.core.events.reasons import exit_code
 from claude_iterate.core.events.vocabulary import ONE_OFF, Purpose
-from claude_iterate.core.secrets.redact import redactor_for
+from claude_iterate.core.redact import redactor_for
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import stop_settings
 from claude_iterate.core.state.run_state import RunState

@@ -25,7 +25,7 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.run_events import JOURNAL_FORMAT
 from claude_iterate.core.formats import counted, listed
-from claude_iterate.core.secrets.redact import Redactor
+from claude_iterate.core.redact import Redactor
 from claude_iterate.core.state.recorded_settings import recorded_settings
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.operations import playback

@@ -14,9 +14,9 @@ from typing import Any
 
 from claude_iterate.core.events import AgentExited, Entry, IterationFinished, IterationStarted, RunFinished, RunStarted
 from claude_iterate.core.formats import cost, duration, one_line, precise_moment
-from claude_iterate.core.harmless import harmless_lines
 from claude_iterate.core.outcomes.classes import FINE, RETRIED, WELL
 from claude_iterate.core.rules.endings import in_words
+from claude_iterate.core.sanitize import sanitize_lines
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.text import ending_lines, event_lines, run_lines
 from claude_iterate.text.claude_lines import Transcript
@@ -259,7 +259,7 @@ class TextLog:
             between = type(entry.event) in _BETWEEN
         elif self._file.size >= self._largest:
             block, self._cut = [] if self._cut else [CUT], True
-        written = bool(block) and self._file.append(harmless_lines([*block, ""]))
+        written = bool(block) and self._file.append(sanitize_lines([*block, ""]))
         if between or written:
             if self._file.keep_place(self._is_ours):
                 self._on_put_back()

@@ -15,7 +15,7 @@ import msgspec
 from claude_iterate.agent.processes.child import CUT
 from claude_iterate.agent.protocol.stream import Translator
 from claude_iterate.core import events
-from claude_iterate.core.secrets.redact import Redactor
+from claude_iterate.core.redact import Redactor
 from claude_iterate.workspace.layout import Layout
 
 _WITH_TEXT = frozenset(

@@ -10,10 +10,10 @@ import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.core.formats import clip, cost, counted, duration, one_line
-from claude_iterate.core.harmless import harmless
 from claude_iterate.core.rules import trips
 from claude_iterate.core.rules.endings import in_words
 from claude_iterate.core.rules.next_steps import go_on, renamed
+from claude_iterate.core.sanitize import sanitize_terminal
 from claude_iterate.core.settings.modes import stop_settings
 from claude_iterate.core.state.items_done import items_done
 from claude_iterate.core.state.recorded_settings import recorded_settings
@@ -87,7 +87,7 @@ def lines(seen: Seen, at: float, columns: int, most: int) -> list[Line]:
     room = max(0, most - len(head) - 1)
     recent = story.recent[-room:] if room else []
     happened = [Line(f"{_clock(one.at)}  {one.line}", tone_of_line(one.line)) for one in recent]
-    return [replace(line, text=clip(harmless(line.text), columns)) for line in [*head, Line(""), *happened]]
+    return [replace(line, text=clip(sanitize_terminal(line.text), columns)) for line in [*head, Line(""), *happened]]
 
 
 def _head(seen: Seen, story: Story, at: float) -> list[Line]:

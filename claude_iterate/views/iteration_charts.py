@@ -9,7 +9,7 @@ import msgspec
 
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.formats import cost, counted, duration, money
-from claude_iterate.core.harmless import harmless
+from claude_iterate.core.sanitize import sanitize_terminal
 from claude_iterate.core.tones import Tone
 from claude_iterate.text import local_times
 from claude_iterate.views.iteration_rows import Row
@@ -147,9 +147,9 @@ def row_words(row: Row) -> dict[str, str]:
         "progress": f"{row.progress.completed}/{row.progress.total}" if row.progress is not None else "",
         "claim": {None: "", True: "held", False: "refuted"}[row.claim_held] or ("claimed" if row.complete else ""),
         "outcome": outcome(row),
-        "message": harmless(row.message),
-        "summary": harmless(row.summary),
-        "denied": harmless(", ".join(row.denied)),
+        "message": sanitize_terminal(row.message),
+        "summary": sanitize_terminal(row.summary),
+        "denied": sanitize_terminal(", ".join(row.denied)),
         "tone": outcome_tone(row),
         "run": row.run,
     }

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from claude_iterate.core.formats import plain, typed_duration
-from claude_iterate.core.secrets.masked_settings import masked_setting, masked_value
+from claude_iterate.core.redact import mask_setting, mask_value
 from claude_iterate.core.settings.catalogue import Setting, catalogue
 from claude_iterate.core.settings.layers import Resolved
 from claude_iterate.views.workspace_view import value_of
@@ -70,7 +70,7 @@ def entry(resolved: Resolved, setting: Setting, cover: bool = True) -> EntryView
     """One effective value and its source. With `cover` secrets are masked by their key, always by their form."""
     value = value_of(resolved.settings, setting.key)
     origin = resolved.origin(setting.key)
-    shown = masked_setting(setting.key, value) if cover else masked_value(value)
+    shown = mask_setting(setting.key, value) if cover else mask_value(value)
     return EntryView(setting.key, plain(shown), origin.kind, origin.place or None)
 
 

@@ -15,9 +15,9 @@ from msgspec.structs import replace
 
 from claude_iterate.core.events.groups import Streaks
 from claude_iterate.core.formats import plain
+from claude_iterate.core.redact import mask_setting
 from claude_iterate.core.reports import status as reports
 from claude_iterate.core.rules.trips import counters
-from claude_iterate.core.secrets.masked_settings import masked_setting
 from claude_iterate.core.settings.catalogue import catalogue
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.layers import Resolved
@@ -305,7 +305,7 @@ def _merge(project: Project, last: RunView | None) -> str | None:
 def changed_settings(resolved: Resolved) -> tuple[SettingView, ...]:
     """What differs from the defaults, and where it comes from."""
     return tuple(
-        SettingView(key, plain(masked_setting(key, value_of(resolved.settings, key))), _origin(resolved, key))
+        SettingView(key, plain(mask_setting(key, value_of(resolved.settings, key))), _origin(resolved, key))
         for key in catalogue()
         if value_of(resolved.settings, key) != catalogue()[key].default
     )

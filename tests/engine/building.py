@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from claude_iterate.core.events import Entry, Requested, RunStarted
-from claude_iterate.core.secrets.redact import Redactor
+from claude_iterate.core.redact import Redactor
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.core.state.run_state import RunState

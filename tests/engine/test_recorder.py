@@ -15,8 +15,7 @@ from msgspec.structs import replace
 
 from claude_iterate.agent.protocol.stream import Translator
 from claude_iterate.core.events import Entry, Event, IterationStarted, Said, Warned
-from claude_iterate.core.secrets.patterns import MASK
-from claude_iterate.core.secrets.redact import Redactor
+from claude_iterate.core.redact import MASK, Redactor
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.sinks.console.console import Console

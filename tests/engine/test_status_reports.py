@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from claude_iterate.core.events import Entry, StatusChanged
-from claude_iterate.core.secrets.redact import Redactor
+from claude_iterate.core.redact import Redactor
 from claude_iterate.core.settings.catalogue import build
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.state.run_state import RunState

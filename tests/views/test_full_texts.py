@@ -8,7 +8,7 @@ from pathlib import Path
 from claude_iterate.core import events
 from claude_iterate.core.abridgement import abridged
 from claude_iterate.core.events import Entry
-from claude_iterate.core.secrets.redact import Redactor
+from claude_iterate.core.redact import Redactor
 from claude_iterate.views.full_texts import call_name, full_texts, prompt_of, restored
 from claude_iterate.workspace.layout import Layout
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from claude_iterate.cli import completion, options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.formats import plain
-from claude_iterate.core.secrets.masked_settings import masked_setting, masked_value
+from claude_iterate.core.redact import mask_setting, mask_value
 from claude_iterate.core.settings.catalogue import Setting, canonical, catalogue, is_group, snake
 from claude_iterate.core.settings.layers import Resolved, resolve
 from claude_iterate.errors import ExpectedError, UsageProblem
@@ -187,7 +187,7 @@ def _change(
         now, removed = _written(path, key, way, words, inherited)
     shown = _shown(setting, name, now)
     if as_json:
-        output.document({"key": key, "value": masked_value(now), "scope": kind, "place": str(path)})
+        output.document({"key": key, "value": mask_value(now), "scope": kind, "place": str(path)})
     elif now is None and not removed:
         output.result(f"{key} was not set in {path}")
     elif now is None:
@@ -213,8 +213,8 @@ def _dangerous(key: str, words: tuple[str, ...]) -> str:
 def _shown(setting: Setting, name: str, now: Any) -> Any:
     """The value in the file, secrets masked; only the entry that was set."""
     if not name or now is None:
-        return masked_setting(setting.key, now)
-    return masked_setting(setting.key, {name: now})[name]
+        return mask_setting(setting.key, now)
+    return mask_setting(setting.key, {name: now})[name]
 
 
 def _inherited(invocation: Invocation, setting: Setting, user: bool, workspace: str | None) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import click
 from claude_iterate.cli import completion, options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.output_file import output_file
-from claude_iterate.core.secrets.redact import redactor_for
+from claude_iterate.core.redact import redactor_for
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.operations.playback import LONGEST
 from claude_iterate.operations.replay import ReplayedRun, replayed_run

@@ -12,7 +12,7 @@ from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.output import printable
 from claude_iterate.cli.terminal import questions
 from claude_iterate.core.formats import counted, plain
-from claude_iterate.core.secrets.masked_settings import masked_setting
+from claude_iterate.core.redact import mask_setting
 from claude_iterate.errors import SettingsProblem
 from claude_iterate.text.line_blocks import head
 from claude_iterate.views.settings_view import as_words
@@ -149,7 +149,7 @@ def delete(invocation: Invocation, template: str, globally: bool, force: bool, a
 
 def _settings_of(template: template_files.Template) -> dict[str, Any]:
     """What the template sets, as JSON has it; what looks secret is masked."""
-    return {key: plain(masked_setting(key, value)) for key, value in template.settings.values.items()}
+    return {key: plain(mask_setting(key, value)) for key, value in template.settings.values.items()}
 
 
 def _lines(settings: dict[str, Any]) -> list[str]:

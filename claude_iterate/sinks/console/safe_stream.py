@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import BinaryIO, TextIO
 
-from claude_iterate.core.harmless import harmless, harmless_lines
+from claude_iterate.core.sanitize import sanitize_lines, sanitize_terminal
 from claude_iterate.sinks.console.terminal_writer import TerminalWriter, way_to
 
 BOLD, DIM, RED, GREEN, YELLOW, CYAN = "1", "2", "31", "32", "33", "36"
@@ -88,7 +88,7 @@ class Output:
         """The text as this stream can show it."""
         if text.isprintable() and (self._emoji or text.isascii()):
             return text
-        text = harmless(text)
+        text = sanitize_terminal(text)
         return text if self._emoji else text.translate(_STAND_INS)
 
     def say(self, block: Sequence[str], style: str = "") -> None:
@@ -96,7 +96,7 @@ class Output:
         if style and self.color:
             self._join()
             lines = [line for text in block for line in text.split("\n")]
-            shown = "".join([f"\x1b[{style}m{harmless(line)}\x1b[0m\n" if line else "\n" for line in lines])
+            shown = "".join([f"\x1b[{style}m{sanitize_terminal(line)}\x1b[0m\n" if line else "\n" for line in lines])
             self._held.append(shown.encode("utf-8", "replace"))
         else:
             self._lines += block
@@ -104,7 +104,7 @@ class Output:
     def _join(self) -> None:
         """Most lines can be shown as they are, which one look at all of them together finds."""
         if self._lines:
-            self._held += (harmless_lines(self._lines), b"\n")
+            self._held += (sanitize_lines(self._lines), b"\n")
             self._lines = []
 
     def control(self, text: str, now_or_never: bool = False) -> bool:

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from claude_iterate.core.events import Entry, IterationStarted
 from claude_iterate.core.formats import one_line
-from claude_iterate.core.harmless import harmless
-from claude_iterate.core.secrets.redact import redactor_for
+from claude_iterate.core.redact import redactor_for
+from claude_iterate.core.sanitize import sanitize_terminal
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.sinks.notifications.delivery import TRIES, Delivery
@@ -69,7 +69,7 @@ class Notifier:
 
     def _clean(self, text: str) -> str:
         """Without secrets, and without what would control the receiver's terminal."""
-        return harmless(self._redactor.clean(text))
+        return sanitize_terminal(self._redactor.clean(text))
 
     def close(self) -> None:
         """Send what is left, in order. If that takes too long, only the last notice, then give up."""

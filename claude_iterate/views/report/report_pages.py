@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from claude_iterate.core.formats import cost, counted, duration, one_line
-from claude_iterate.core.harmless import harmless
+from claude_iterate.core.sanitize import sanitize_terminal
 from claude_iterate.text import local_times
 from claude_iterate.views.iteration_charts import TOKENS, draw_charts, row_words
 from claude_iterate.views.report.diffstats import Diffstat, FileView
@@ -96,12 +96,12 @@ def _part(part: RunOfTask) -> dict[str, str]:
 
 def _clean(text: str) -> str:
     """Harmless on any page; of a long text the end."""
-    shown = harmless(text)
+    shown = sanitize_terminal(text)
     return shown if len(shown) <= _LONGEST else f"…{shown[-_LONGEST:]}"
 
 
 def _asked(text: str) -> str:
-    shown = harmless(text)
+    shown = sanitize_terminal(text)
     return shown if len(shown) <= _INSTRUCTIONS else f"{shown[:_INSTRUCTIONS]}…\n(The rest is in INSTRUCTIONS.md.)"
 
 

@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.core.formats import counted, duration
-from claude_iterate.core.harmless import harmless
+from claude_iterate.core.sanitize import sanitize_terminal
 from claude_iterate.views.story import verdict
 
 if TYPE_CHECKING:
@@ -84,4 +84,4 @@ def _environment() -> Environment:
 
 def _clean(value: object) -> object:
     """Every text that a template prints. What is HTML already was made from such texts."""
-    return harmless(value) if type(value) is str else value
+    return sanitize_terminal(value) if type(value) is str else value

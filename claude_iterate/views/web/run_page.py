@@ -17,10 +17,10 @@ import msgspec
 
 from claude_iterate.core.events.run_events import JOURNAL_FORMAT
 from claude_iterate.core.formats import cost, duration, moment
-from claude_iterate.core.harmless import harmless
 from claude_iterate.core.rules.endings import in_words
 from claude_iterate.core.rules.next_steps import go_on
 from claude_iterate.core.rules.trips import counters
+from claude_iterate.core.sanitize import sanitize_terminal
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import stop_settings
 from claude_iterate.core.state.items_done import items_done
@@ -219,7 +219,7 @@ def lines(story: Story) -> tuple[Line, ...]:
 
 def _line(one: Happening) -> Line:
     clock = f"{datetime.fromtimestamp(one.at, UTC).astimezone():%H:%M:%S}"
-    return Line(one.seq, clock, one.iteration, one.event, harmless(one.line))
+    return Line(one.seq, clock, one.iteration, one.event, sanitize_terminal(one.line))
 
 
 def _words(name: str) -> str:

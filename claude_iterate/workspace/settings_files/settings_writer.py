@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from claude_iterate.core.formats import plain
-from claude_iterate.core.secrets.patterns import masked
+from claude_iterate.core.redact import mask_secrets
 from claude_iterate.core.settings.catalogue import Setting, canonical, catalogue, snake
 from claude_iterate.core.settings.kinds import Kind
 from claude_iterate.core.settings.layers import accepted_text, unknown_key
@@ -144,7 +144,7 @@ def _check_holds(path: Path, setting: Setting, words: Iterable[str]) -> None:
             continue
         raise SettingsProblem(
             f"{word!r} is not in `{setting.key}` in {path}.",
-            f"It holds: {masked(', '.join(now))}"
+            f"It holds: {mask_secrets(', '.join(now))}"
             if now
             else "That file does not set it. See: claude-iterate config --keys",
         )

@@ -10,8 +10,7 @@ from typing import Any
 
 import msgspec
 
-from claude_iterate.core.secrets.patterns import is_secret_name
-from claude_iterate.core.secrets.redact import Redactor
+from claude_iterate.core.redact import Redactor, is_secret_name
 from claude_iterate.errors import TemplateProblem
 from claude_iterate.workspace import creation, metadata
 from claude_iterate.workspace.files import atomic, folders
