@@ -40,7 +40,7 @@ def test_a_bad_place_is_refused(typed: Type, arguments: tuple[str, ...], code: i
 def test_every_refusal_of_the_system_has_a_next_step() -> None:
     """Also a port that only the administrator may use, and what no one has thought of."""
     for number in (errno.EACCES, errno.ENOBUFS):
-        problem = web_server._explained(OSError(number, "x"), "127.0.0.1", 80)
+        problem = web_server._explain(OSError(number, "x"), "127.0.0.1", 80)
         assert "claude-iterate dashboard --port 0" in problem.hint
 
 

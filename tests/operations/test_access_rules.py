@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from claude_iterate.operations.dashboard.access_rules import Keys, Visit, judged
+from claude_iterate.operations.dashboard.access_rules import AccessKeys, Visit, refuse_or_redirect
 
-KEYS = Keys("right-token", "right-session", "c")
-EVERYWHERE = Keys("right-token", "right-session", "c", frozenset({"localhost", "box", "0.0.0.0"}), addresses=True)
+KEYS = AccessKeys("right-token", "right-session", "c")
+EVERYWHERE = AccessKeys("right-token", "right-session", "c", frozenset({"localhost", "box", "0.0.0.0"}), addresses=True)
 OWN = "127.0.0.1:8611"
 
 
@@ -35,7 +35,7 @@ def visit(method: str = "GET", path: str = "/", host: str = OWN, **more: str | N
 )
 def test_our_own_page_may_do_everything(allowed: Visit) -> None:
     """With the cookie, from our own page, under one of our own names."""
-    assert judged(allowed, KEYS) is None
+    assert refuse_or_redirect(allowed, KEYS) is None
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_our_own_page_may_do_everything(allowed: Visit) -> None:
 )
 def test_all_others_are_refused(refused: Visit, status: int) -> None:
     """Whatever one thing is wrong, although the rest is right."""
-    answer = judged(refused, KEYS)
+    answer = refuse_or_redirect(refused, KEYS)
     assert answer is not None
     assert answer.status == status
     assert not answer.location
@@ -96,18 +96,18 @@ def test_all_others_are_refused(refused: Visit, status: int) -> None:
 )
 def test_the_right_token_leads_to_the_same_address_without_it(path: str, rest: str, location: str) -> None:
     """And never to another host."""
-    answer = judged(visit(path=path, rest=rest, token="right-token", cookie=None), KEYS)
+    answer = refuse_or_redirect(visit(path=path, rest=rest, token="right-token", cookie=None), KEYS)
     assert answer is not None
     assert (answer.status, answer.location) == (303, location)
 
 
 def test_only_a_page_that_was_reached_by_a_link_is_tried_a_second_time() -> None:
     """The cookie is not sent with a link from elsewhere, but from our own page; a second time it is missing."""
-    first = judged(visit(path="/workspaces/a", cookie=None, site="cross-site"), KEYS)
+    first = refuse_or_redirect(visit(path="/workspaces/a", cookie=None, site="cross-site"), KEYS)
     assert first is not None
     assert (first.status, first.again) == (401, "/workspaces/a")
     for site in ("same-origin", "none", None):
-        answer = judged(visit(cookie=None, site=site), KEYS)
+        answer = refuse_or_redirect(visit(cookie=None, site=site), KEYS)
         assert answer is not None
         assert answer.again == ""
 
@@ -115,7 +115,7 @@ def test_only_a_page_that_was_reached_by_a_link_is_tried_a_second_time() -> None
 @pytest.mark.parametrize("host", ["192.168.1.5:8611", "[fe80::1]:8611", "box:8611", "0.0.0.0:8611"])
 def test_a_dashboard_for_other_computers_answers_to_addresses_and_its_own_names(host: str) -> None:
     """No page can make a name of its own out of an address."""
-    assert judged(visit(host=host), EVERYWHERE) is None
-    answer = judged(visit(host="evil.example:8611"), EVERYWHERE)
+    assert refuse_or_redirect(visit(host=host), EVERYWHERE) is None
+    answer = refuse_or_redirect(visit(host="evil.example:8611"), EVERYWHERE)
     assert answer is not None
     assert answer.status == 421

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import MutableMapping
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,8 @@ import pytest
 from msgspec.structs import asdict, replace
 
 from claude_iterate.operations.dashboard import page_followers
-from claude_iterate.operations.dashboard.access_rules import Keys
-from claude_iterate.operations.dashboard.page_followers import PageFollower, PageFollowers, Since
+from claude_iterate.operations.dashboard.access_rules import AccessKeys
+from claude_iterate.operations.dashboard.page_followers import Cursor, PageFollower, PageFollowers
 from claude_iterate.operations.dashboard.web_pages import GuardedApplication
 from claude_iterate.views.web.drawn_page import Drawn, Line
 
@@ -39,11 +40,11 @@ def followed(drawing: Scripted, until: str) -> list[dict[str, Any]]:
         followers = PageFollowers()
         follower = followers.of("/", lambda: drawing)
         assert followers.of("/", lambda: pytest.fail("it is followed already")) is follower
-        since, changes = Since(), []
+        since, changes = Cursor(), []
         while True:
             if await follower.news(since, 60):
                 changes.append(follower.change(since))
-                since = follower.since
+                since = follower.cursor
                 if until in "".join(changes[-1]["panels"].values()):
                     followers.close()
                     return changes
@@ -59,7 +60,7 @@ def test_a_look_that_fails_is_told_and_the_next_good_one_takes_its_place(monkeyp
     text = "".join(str(change["panels"]) for change in changes)
     assert "the disk is &lt;gone&gt;" in text
     follower = PageFollower(Scripted())
-    assert Since.read(str(follower.since)) == follower.since
+    assert Cursor.read(str(follower.cursor)) == follower.cursor
 
 
 def test_a_browser_gets_only_what_it_does_not_have(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,14 +70,14 @@ def test_a_browser_gets_only_what_it_does_not_have(monkeypatch: pytest.MonkeyPat
     async def played() -> None:
         follower = PageFollower(Scripted())
         follower._publish(FIRST)
-        known = follower.since
+        known = follower.cursor
         second = Line(2, "", 1, "", "b")
         follower._publish(replace(FIRST, panels={"head": "two", "log": "l"}, lines=(*FIRST.lines, second)))
         change = follower.change(known)
         assert change["panels"] == {"head": "two"}
         assert change["lines"] == [asdict(second)]
-        assert set(follower.change(Since())["panels"]) == {"head", "log"}
-        assert not await follower.news(follower.since, 0.01)
+        assert set(follower.change(Cursor())["panels"]) == {"head", "log"}
+        assert not await follower.news(follower.cursor, 0.01)
 
     asyncio.run(played())
 
@@ -84,18 +85,25 @@ def test_a_browser_gets_only_what_it_does_not_have(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("text", ["", "x", "1.2.3", "1.-2.3.r", "9999999999999999999.1.1.r", "1.2.x.r"])
 def test_a_bad_id_means_that_the_browser_has_nothing(text: str) -> None:
     """It comes from outside."""
-    assert Since.read(text) == Since()
+    assert Cursor.read(text) == Cursor()
 
 
 def test_only_so_many_pages_can_be_open() -> None:
     """The next one is refused, and a place that was left can be taken again."""
-    followers = PageFollowers()
-    places = [followers.place() for _ in range(page_followers._MOST)]
-    for place in places:
-        place.__enter__()
-    assert followers.is_full
-    places[0].__exit__(None, None, None)
-    assert not followers.is_full
+
+    async def played() -> None:
+        followers = PageFollowers()
+        follower = followers.of("/", Scripted)
+        with contextlib.ExitStack() as open_pages:
+            for _ in range(page_followers._MOST - 1):
+                open_pages.enter_context(follower.watched())
+            with follower.watched():
+                full = [followers.is_full]
+            full.append(followers.is_full)
+        followers.close()
+        assert full == [True, False]
+
+    asyncio.run(played())
 
 
 def test_a_bug_in_a_page_is_a_page_with_a_crash_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +123,7 @@ def test_a_bug_in_a_page_is_a_page_with_a_crash_report(tmp_path: Path, monkeypat
 
     headers = [(b"host", b"localhost"), (b"cookie", b"c=right")]
     scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"secret=1", "headers": headers}
-    guarded = GuardedApplication(broken, Keys("token", "right", "c"), lambda: None)
+    guarded = GuardedApplication(broken, AccessKeys("token", "right", "c"), lambda: None)
     asyncio.run(guarded(scope, receive, send))
     assert sent[0]["status"] == 500
     assert b"This is a bug in claude-iterate" in sent[1]["body"]

@@ -30,7 +30,7 @@ _OPEN = "/static/"
 """Our own style sheet and script: they are in every copy of the package."""
 
 
-class Keys(msgspec.Struct, frozen=True):
+class AccessKeys(msgspec.Struct, frozen=True):
     """What opens the dashboard: the token of the printed address, and the value of the cookie that it is changed for.
     `names` are the hosts that an address may have; `addresses`: any IP address, too."""
 
@@ -60,7 +60,7 @@ class Visit(msgspec.Struct, frozen=True):
         return self.path == "/events" or self.path.endswith("/events")
 
 
-class Answer(msgspec.Struct, frozen=True):
+class AccessAnswer(msgspec.Struct, frozen=True):
     """What is answered instead of the page: a refusal, or after a right token the address without it."""
 
     status: int
@@ -74,29 +74,29 @@ class Answer(msgspec.Struct, frozen=True):
 _PRINTED = "Open the address that `claude-iterate dashboard` printed; the token is at its end."
 
 
-def judged(visit: Visit, keys: Keys) -> Answer | None:
-    """None when it may go on."""
-    if len(visit.hosts) != 1 or not _is_ours(visit.hosts[0], keys):
+def refuse_or_redirect(visit: Visit, keys: AccessKeys) -> AccessAnswer | None:
+    """None when the request may go on."""
+    if len(visit.hosts) != 1 or not _is_own_host(visit.hosts[0], keys):
         hint = "Use the printed address. To listen under another name: claude-iterate dashboard --host NAME"
-        return Answer(421, "This is not the address of the dashboard.", hint)
+        return AccessAnswer(421, "This is not the address of the dashboard.", hint)
     if visit.method not in {"GET", "HEAD", "POST"}:
-        return Answer(405, "The dashboard does not know this method.")
-    if _is_foreign(visit):
-        return Answer(403, "Another page has sent this, so nothing was done.")
+        return AccessAnswer(405, "The dashboard does not know this method.")
+    if _comes_from_elsewhere(visit):
+        return AccessAnswer(403, "Another page has sent this, so nothing was done.")
     if visit.path.startswith(_OPEN):
         return None
     if visit.token is not None and visit.method == "GET":
         if not _same(visit.token, keys.token):
-            return Answer(403, "The token is wrong.", _PRINTED)
-        return Answer(303, "Come in.", location=_without_token(visit))
+            return AccessAnswer(403, "The token is wrong.", _PRINTED)
+        return AccessAnswer(303, "Come in.", location=_without_token(visit))
     if not _same(visit.cookie or "", keys.session):
-        return Answer(401, "The dashboard does not know this browser yet.", _PRINTED, again=_second_try(visit))
+        return AccessAnswer(401, "The dashboard does not know this browser yet.", _PRINTED, again=_second_try(visit))
     return None
 
 
-def _is_ours(host: str, keys: Keys) -> bool:
+def _is_own_host(host: str, keys: AccessKeys) -> bool:
     """A page elsewhere can give its own name our address (DNS rebinding), but it cannot call itself `localhost`."""
-    name = _name_of(host)
+    name = _host_name(host)
     if name in keys.names:
         return True
     try:
@@ -105,14 +105,14 @@ def _is_ours(host: str, keys: Keys) -> bool:
         return False
 
 
-def _name_of(host: str) -> str:
+def _host_name(host: str) -> str:
     """Without the port: a tunnel may have another one here. Empty for what is no host with a port."""
     host = host.strip().lower()
     name, _, port = host[1:].partition("]") if host.startswith("[") else host.partition(":")
     return name.rstrip(".") if not port or port.removeprefix(":").isdecimal() else ""
 
 
-def _is_foreign(visit: Visit) -> bool:
+def _comes_from_elsewhere(visit: Visit) -> bool:
     """What changes something, and a stream, must come from our own page. A page on another port of this computer is
     another page, although its cookies are the same."""
     own = {f"http://{visit.hosts[0]}", f"https://{visit.hosts[0]}"}

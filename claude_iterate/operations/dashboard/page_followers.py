@@ -7,15 +7,15 @@ import asyncio
 import contextlib
 import itertools
 import json
-import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import msgspec
 from msgspec.structs import replace
+from starlette.concurrency import run_in_threadpool
 
-from claude_iterate.views.web.drawn_page import Drawn, Line, panel
+from claude_iterate.views.web.drawn_page import Drawn, panel
 
 PAUSE = 0.5
 """Seconds between two looks."""
@@ -33,7 +33,7 @@ class Drawing(Protocol):
         """The page; None when nothing changed."""
 
 
-class Since(msgspec.Struct, frozen=True):
+class Cursor(msgspec.Struct, frozen=True):
     """What a browser has: of which follower, up to which version, and up to which line."""
 
     follower: int = 0
@@ -42,7 +42,7 @@ class Since(msgspec.Struct, frozen=True):
     run: str = ""
 
     @classmethod
-    def read(cls, text: str) -> Since:
+    def read(cls, text: str) -> Cursor:
         """From the form that `str` gives; anything else means that it has nothing."""
         parts = text.split(".", 3)
         if len(parts) == 4 and all(part.isdecimal() and len(part) < 16 for part in parts[:3]):
@@ -64,41 +64,36 @@ class PageFollower:
         """The version in which each panel became what it is."""
         self._news = asyncio.Event()
         self._nudge = asyncio.Event()
-        self._watchers = 0
         self._left = time.monotonic()
+        self.watchers = 0
         self.drawn = self._good = Drawn("", {}, whole=False)
         self.closed = False
 
     @property
-    def since(self) -> Since:
+    def cursor(self) -> Cursor:
         """What a browser has that shows the page as it is now."""
         seq = self.drawn.lines[-1].seq if self.drawn.lines else 0
-        return Since(self._number, self._version, seq, self.drawn.run)
-
-    @property
-    def is_idle(self) -> bool:
-        """No page shows it, for a while now."""
-        return not self._watchers and time.monotonic() > self._left + _LINGERS
+        return Cursor(self._number, self._version, seq, self.drawn.run)
 
     @contextlib.contextmanager
     def watched(self) -> Iterator[None]:
         """A page is open."""
-        self._watchers += 1
+        self.watchers += 1
         try:
             yield
         finally:
-            self._watchers -= 1
+            self.watchers -= 1
             self._left = time.monotonic()
 
     async def follow(self) -> None:
-        """Look until no one looks on."""
-        while not self.closed and not self.is_idle:
+        """Poll while any browser shows the page, and for a while after."""
+        while not self.closed and (self.watchers or time.monotonic() <= self._left + _LINGERS):
             try:
-                found = await in_daemon_thread(self._drawing.draw)
+                found = await run_in_threadpool(self._drawing.draw)
                 self._good = found if found is not None else self._good
                 shown = self._good
             except Exception as problem:  # noqa: BLE001 - the page says it; the next look may go well
-                shown = _failed(self._good, problem)
+                shown = _with_problem(self._good, problem)
             if shown is not self.drawn and shown != self.drawn:
                 self._publish(shown)
             if self.drawn.whole:
@@ -124,35 +119,34 @@ class PageFollower:
         self._nudge.set()
 
     def close(self) -> None:
-        """No more looks; every page that waits is told."""
+        """No more looks; every page that waits wakes up."""
         self.closed = True
         self._nudge.set()
         self._wake()
 
-    async def news(self, since: Since, patience: float) -> bool:
+    async def news(self, cursor: Cursor, patience: float) -> bool:
         """Wait until there is something that this browser does not have; False when there is nothing."""
-        if self.closed or (self._version and (since.follower, since.version) != (self._number, self._version)):
+        if self.closed or (self._version and (cursor.follower, cursor.version) != (self._number, self._version)):
             return True
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._news.wait(), patience)
-        return since.version != self._version or self.closed
+        return cursor.version != self._version or self.closed
 
     async def first(self, patience: float) -> Drawn:
         """The page, as soon as it is drawn for the first time."""
         if not self._version:
-            await self.news(self.since, patience)
+            await self.news(self.cursor, patience)
         return self.drawn
 
-    def change(self, since: Since) -> dict[str, Any]:
+    def change(self, cursor: Cursor) -> dict[str, Any]:
         """What this browser does not have."""
-        known = since.follower == self._number
-        again = not known or since.run != self.drawn.run
-        version = since.version if known else 0
-        lines: list[Line] = [line for line in self.drawn.lines if again or line.seq > since.seq]
+        known = cursor.follower == self._number
+        again = not known or cursor.run != self.drawn.run
+        version = cursor.version if known else 0
         return {
             "title": self.drawn.title,
             "panels": {name: html for name, html in self.drawn.panels.items() if self._changed[name] > version},
-            "lines": [msgspec.structs.asdict(line) for line in lines],
+            "lines": [msgspec.structs.asdict(line) for line in self.drawn.lines if again or line.seq > cursor.seq],
             "again": again,
             "offers": self.drawn.offers,
             "says": self.drawn.says,
@@ -160,11 +154,10 @@ class PageFollower:
         }
 
 
-def _failed(before: Drawn, problem: Exception) -> Drawn:
+def _with_problem(before: Drawn, problem: Exception) -> Drawn:
     """The page as it was, with a word about what went wrong."""
     text = f"The dashboard cannot read this at the moment: {type(problem).__name__}: {problem}"
-    told = panel("run_panels", "problem", text=text)
-    return replace(before, panels={**before.panels, "problem": told}, whole=True)
+    return replace(before, panels={**before.panels, "problem": panel("run_panels", "problem", text=text)}, whole=True)
 
 
 class PageFollowers:
@@ -173,7 +166,6 @@ class PageFollowers:
     def __init__(self) -> None:
         self._known: dict[str, PageFollower] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._open = 0
         self.closed = False
 
     def of(self, address: str, drawing: Callable[[], Drawing]) -> PageFollower:
@@ -192,19 +184,10 @@ class PageFollowers:
             if address == "/" or address.split("/")[2] == name:
                 follower.nudge()
 
-    @contextlib.contextmanager
-    def place(self) -> Iterator[bool]:
-        """A place for one more stream; False when there is none."""
-        self._open += 1
-        try:
-            yield self._open <= _MOST
-        finally:
-            self._open -= 1
-
     @property
     def is_full(self) -> bool:
         """No further page can be followed."""
-        return self._open >= _MOST
+        return sum(follower.watchers for follower in self._known.values()) >= _MOST
 
     def close(self) -> None:
         """The dashboard ends."""
@@ -217,32 +200,3 @@ def message(event: str, document: dict[str, Any], identity: str = "") -> str:
     """One event of a stream. JSON has no line breaks, so none can end it early."""
     head = f"id: {identity}\n" if identity else ""
     return f"{head}event: {event}\ndata: {json.dumps(document)}\n\n"
-
-
-Result = TypeVar("Result")
-
-
-async def in_daemon_thread(function: Callable[[], Result]) -> Result:
-    """What the function returns or raises. When the caller is cancelled, the thread is left to itself."""
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[Result] = loop.create_future()
-
-    def settle(result: Result | None, problem: Exception | None) -> None:
-        if future.done():
-            return
-        if problem is not None:
-            future.set_exception(problem)
-        else:
-            future.set_result(result)  # type: ignore[arg-type]
-
-    def call() -> None:
-        result, problem = None, None
-        try:
-            result = function()
-        except Exception as raised:  # noqa: BLE001 - the caller gets it
-            problem = raised
-        with contextlib.suppress(RuntimeError):  # the loop has ended
-            loop.call_soon_threadsafe(settle, result, problem)
-
-    threading.Thread(target=call, daemon=True).start()
-    return await future

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request, cookie_parser
@@ -19,14 +20,15 @@ from starlette.routing import Mount, Route, Router
 from starlette.staticfiles import StaticFiles
 
 from claude_iterate.errors import ExpectedError
-from claude_iterate.operations.dashboard.access_rules import HEADERS, POLICY, Answer, Keys, Visit, judged
-from claude_iterate.operations.dashboard.page_followers import (
-    PageFollower,
-    PageFollowers,
-    Since,
-    in_daemon_thread,
-    message,
+from claude_iterate.operations.dashboard.access_rules import (
+    HEADERS,
+    POLICY,
+    AccessAnswer,
+    AccessKeys,
+    Visit,
+    refuse_or_redirect,
 )
+from claude_iterate.operations.dashboard.page_followers import Cursor, PageFollower, PageFollowers, message
 from claude_iterate.operations.steering import ask
 from claude_iterate.system.crash_reports import write_crash_report
 from claude_iterate.views.report import report_pages
@@ -66,35 +68,21 @@ class WebPages:
     def application(self) -> Router:
         """The routes. Names are one part of a path, so none can lead elsewhere."""
         workspace = "/workspaces/{name}"
-        routes: list[Route | Mount] = [
-            Route("/", self._guarded(self.listing)),
-            Route("/events", self._guarded(self.events)),
-            Mount("/static", StaticFiles(directory=STATIC)),
-        ]
-        for place in (workspace, workspace + "/runs/{run}"):
-            routes += [
-                Route(place, self._guarded(self.run)),
-                Route(f"{place}/events", self._guarded(self.events)),
-                Route(f"{place}/report", self._guarded(self.report)),
+        return Router(
+            routes=[
+                Route("/", self.listing),
+                Route("/events", self.events),
+                Mount("/static", StaticFiles(directory=STATIC)),
+                *(
+                    Route(place + page_of_run, endpoint)
+                    for place in (workspace, workspace + "/runs/{run}")
+                    for page_of_run, endpoint in (("", self.run), ("/events", self.events), ("/report", self.report))
+                ),
+                Route(f"{workspace}/requests", self.request, methods=["POST"]),
+                Route(f"{workspace}/notes", self.note, methods=["POST"]),
+                Route("/{rest:path}", self.nothing),
             ]
-        routes += [
-            Route(f"{workspace}/requests", self._guarded(self.request), methods=["POST"]),
-            Route(f"{workspace}/notes", self._guarded(self.note), methods=["POST"]),
-            Route("/{rest:path}", self._guarded(self.nothing)),
-        ]
-        return Router(routes=routes)
-
-    def _guarded(self, endpoint: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
-        """What a user can fix is a page, or for a request a document, that says so."""
-
-        async def answer(request: Request) -> Response:
-            try:
-                return await endpoint(request)
-            except ExpectedError as problem:
-                missing = isinstance(problem, NotThere)
-                return refused(Answer(404 if missing else 409, problem.message, problem.hint), request.method)
-
-        return answer
+        )
 
     async def nothing(self, _request: Request) -> Response:
         """Any other address."""
@@ -105,7 +93,7 @@ class WebPages:
         follower = self._follower("", "")
         drawn = (await follower.first(_FIRST)).over(listing_page.unread())
         values = {"title": drawn.title, "project": self._project.root.name, "drawn": drawn}
-        return HTMLResponse(page("listing_page", events="/events", since=follower.since, now=time.time(), **values))
+        return HTMLResponse(page("listing_page", events="/events", since=follower.cursor, now=time.time(), **values))
 
     async def run(self, request: Request) -> Response:
         """One run: the newest of a workspace, or a certain one."""
@@ -122,7 +110,7 @@ class WebPages:
             verbs=_VERBS,
             report=f"{here}/report",
             events=f"{here}/events",
-            since=follower.since,
+            since=follower.cursor,
             now=time.time(),
             most=run_page.LINES,
         )
@@ -134,19 +122,19 @@ class WebPages:
         if request.method == "HEAD":
             return Response(media_type="text/event-stream")
         if self.followers.is_full:
-            return refused(Answer(503, "Too many pages are open.", "Close some of them."))
+            return refusal_page(AccessAnswer(503, "Too many pages are open.", "Close some of them."))
         follower = self._follower(layout.name if layout is not None else "", run)
         given = request.headers.get("last-event-id") or request.query_params.get("since", "")
-        return StreamingResponse(self._stream(follower, Since.read(given)), media_type="text/event-stream")
+        return StreamingResponse(self._stream(follower, Cursor.read(given)), media_type="text/event-stream")
 
-    async def _stream(self, follower: PageFollower, since: Since) -> AsyncIterator[str]:
+    async def _stream(self, follower: PageFollower, cursor: Cursor) -> AsyncIterator[str]:
         yield "retry: 2000\n\n"
         yield message("tick", {"now": round(time.time(), 1)})
-        with self.followers.place(), follower.watched():
+        with follower.watched():
             while not follower.closed:
-                if await follower.news(since, _TICK) and not follower.closed:
-                    change, since = follower.change(since), follower.since
-                    yield message("change", change, str(since))
+                if await follower.news(cursor, _TICK) and not follower.closed:
+                    change, cursor = follower.change(cursor), follower.cursor
+                    yield message("change", change, str(cursor))
                 else:
                     yield message("tick", {"now": round(time.time(), 1)})
         if self.followers.closed:
@@ -155,10 +143,10 @@ class WebPages:
     async def report(self, request: Request) -> Response:
         """The morning report, as the command writes it."""
         layout, run = self._named(request)
-        made = await in_daemon_thread(lambda: night_report(layout, run or None, time.time()))
+        made = await run_in_threadpool(night_report, layout, run or None, time.time())
         if made is None:
             raise NotThere(*missing_report(layout, run))
-        text = await in_daemon_thread(lambda: report_pages.html(made))
+        text = await run_in_threadpool(report_pages.html, made)
         style = re.search(r"<style>(.*?)</style>", text, re.DOTALL)
         digest = base64.b64encode(hashlib.sha256(style[1].encode() if style else b"").digest()).decode()
         headers = {"content-security-policy": POLICY.format(styles=f" 'sha256-{digest}'")}
@@ -167,20 +155,20 @@ class WebPages:
     async def request(self, request: Request) -> Response:
         """`pause`, `resume`, `stop`, `skip`, `retry`: what the commands send, and what the run answers."""
         layout, _ = self._named(request)
-        verb = (await _document(request)).get("verb")
+        verb = (await _read_document(request)).get("verb")
         if not isinstance(verb, str) or verb not in {name for name, _, _ in _VERBS}:
             return JSONResponse({"text": "The dashboard does not know this request."}, 400)
-        reply = await in_daemon_thread(lambda: ask(layout, verb))
+        reply = await run_in_threadpool(ask, layout, verb)
         self.followers.nudge(layout.name)
         return JSONResponse({"text": reply.text, "answered": reply.answered})
 
     async def note(self, request: Request) -> Response:
         """A note for the next iteration."""
         layout, _ = self._named(request)
-        text = (await _document(request)).get("text")
+        text = (await _read_document(request)).get("text")
         if not isinstance(text, str):
             return JSONResponse({"text": "The note has no text."}, 400)
-        await in_daemon_thread(lambda: notes.add(layout, text))
+        await run_in_threadpool(notes.add, layout, text)
         self.followers.nudge(layout.name)
         return JSONResponse({"text": "Noted for the next iteration."})
 
@@ -202,7 +190,7 @@ class WebPages:
         return self.followers.of(f"/workspaces/{name}/{run}", lambda: WatchedRun(self._project, layout, run))
 
 
-async def _document(request: Request) -> dict[str, Any]:
+async def _read_document(request: Request) -> dict[str, Any]:
     """What was sent: a small JSON object, and nothing that a form of another page could send."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise ExpectedError("The dashboard takes JSON only.")
@@ -226,10 +214,16 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
+def _answer_to(refusal: HTTPException | ExpectedError) -> AccessAnswer:
+    if isinstance(refusal, HTTPException):
+        return AccessAnswer(refusal.status_code, "There is no such page.")
+    return AccessAnswer(404 if isinstance(refusal, NotThere) else 409, refusal.message, refusal.hint)
+
+
 class GuardedApplication:
     """An ASGI application around another one. `entered` is called when a token was right."""
 
-    def __init__(self, inner: Application, keys: Keys, entered: Callable[[], None]) -> None:
+    def __init__(self, inner: Application, keys: AccessKeys, entered: Callable[[], None]) -> None:
         self._inner = inner
         self._keys = keys
         self._entered = entered
@@ -240,33 +234,30 @@ class GuardedApplication:
             return
         begun = False
 
-        async def closed(message: MutableMapping[str, Any]) -> None:
+        async def send_guarded(message: MutableMapping[str, Any]) -> None:
             nonlocal begun
             if message["type"] == "http.response.start":
                 begun = True
-                _close(MutableHeaders(scope=message))
+                _add_headers(MutableHeaders(scope=message))
             await send(message)
 
         visit = _visit(scope, self._keys.cookie)
-        answer = judged(visit, self._keys)
+        answer = refuse_or_redirect(visit, self._keys)
         try:
-            inner = self._inner if answer is None else self._answered(answer, visit.method)
-            await inner(scope, receive, closed)
-        except HTTPException as refusal:  # of the routes and the static files
-            if not begun:
-                answer = Answer(refusal.status_code, "There is no such page.")
-                await refused(answer, visit.method)(scope, receive, closed)
+            inner = self._inner if answer is None else self._respond(answer, visit.method)
+            await inner(scope, receive, send_guarded)
+        except (HTTPException, ExpectedError) as refusal:  # of the routes and the static files, or something to fix
+            answer = _answer_to(refusal)
         except Exception as bug:  # noqa: BLE001 - one bad page must not end the others
             path, _ = write_crash_report(bug, [visit.method, visit.path])
-            if begun:
-                return
             hint = f"A crash report is in {path}" if path else ""
-            answer = Answer(500, "This is a bug in claude-iterate.", hint)
-            await refused(answer, visit.method)(scope, receive, closed)
+            answer = AccessAnswer(500, "This is a bug in claude-iterate.", hint)
+        if answer is not None and not begun:
+            await refusal_page(answer, visit.method)(scope, receive, send_guarded)
 
-    def _answered(self, answer: Answer, method: str) -> Response:
+    def _respond(self, answer: AccessAnswer, method: str) -> Response:
         if not answer.location:
-            return refused(answer, method)
+            return refusal_page(answer, method)
         self._entered()
         response = RedirectResponse(answer.location, answer.status)
         keys = self._keys
@@ -274,7 +265,7 @@ class GuardedApplication:
         return response
 
 
-def refused(answer: Answer, method: str = "GET") -> Response:
+def refusal_page(answer: AccessAnswer, method: str = "GET") -> Response:
     """A page that says what is wrong, and what to do; for what a page posts, a document that it can show."""
     if method == "POST":
         return JSONResponse({"text": f"{answer.sentence} {answer.hint}".strip()}, answer.status)
@@ -284,7 +275,7 @@ def refused(answer: Answer, method: str = "GET") -> Response:
     return HTMLResponse(shown, answer.status)
 
 
-def _close(headers: MutableHeaders) -> None:
+def _add_headers(headers: MutableHeaders) -> None:
     for name, value in HEADERS.items():
         headers[name] = value
     headers.setdefault("content-security-policy", POLICY.format(styles=""))

@@ -21,14 +21,14 @@ from pathlib import Path
 import uvicorn
 
 from claude_iterate.errors import ExpectedError
-from claude_iterate.operations.dashboard.access_rules import LOOPBACK, Keys
+from claude_iterate.operations.dashboard.access_rules import LOOPBACK, AccessKeys
 from claude_iterate.operations.dashboard.web_pages import GuardedApplication, WebPages
 from claude_iterate.workspace.project import Project
 
 _ANOTHER = "Choose another: claude-iterate dashboard --port 0"
 
 
-def listening(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
     """A listening socket; port 0 means any that is free. What is in the way is an ExpectedError."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
@@ -42,12 +42,12 @@ def listening(host: str, port: int) -> socket.socket:
         made.listen(128)
     except OSError as error:
         made.close()
-        raise _explained(error, host, port) from None
+        raise _explain(error, host, port) from None
     made.setblocking(False)
     return made
 
 
-def _explained(error: OSError, host: str, port: int) -> ExpectedError:
+def _explain(error: OSError, host: str, port: int) -> ExpectedError:
     if error.errno == errno.EADDRINUSE:
         return ExpectedError(f"Port {port} is in use, perhaps by another dashboard.", _ANOTHER)
     if error.errno == errno.EACCES:
@@ -96,14 +96,14 @@ class BrowserStart:
     def open(self, failed: Callable[[], None]) -> None:
         """In the background: some browsers come back only when they are closed."""
 
-        def opened() -> None:
+        def open_page() -> None:
             found = False
             with contextlib.suppress(OSError, webbrowser.Error):
                 found = webbrowser.open(self.file.as_uri())
             if not found:
                 failed()
 
-        threading.Thread(target=opened, daemon=True).start()
+        threading.Thread(target=open_page, daemon=True).start()
 
     def remove(self) -> None:
         """The browser has come, or nothing is left to come to."""
@@ -145,11 +145,11 @@ class Dashboard:
     """Listens from the moment it is made; `serve` answers until a signal comes."""
 
     def __init__(self, project: Project, host: str, port: int) -> None:
-        self._socket = listening(host, port)
+        self._socket = listen(host, port)
         self.port = int(self._socket.getsockname()[1])
         local = is_loopback(host)
         token, session = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
-        self._keys = Keys(token, session, f"claude-iterate-{self.port}", own_names(host), addresses=not local)
+        self._keys = AccessKeys(token, session, f"claude-iterate-{self.port}", own_names(host), addresses=not local)
         self.address = f"{address(host, self.port)}?token={token}"
         self._pages = WebPages(project)
         self._browser: BrowserStart | None = None
