@@ -21,7 +21,7 @@ from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.run_spec import RunSpec, Texts
 from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.errors import ExpectedError
-from claude_iterate.project import git_tree, project_state
+from claude_iterate.project import project_state
 from claude_iterate.project.project_state import ProjectState
 from claude_iterate.system import processes
 
@@ -107,9 +107,8 @@ def look(plan: RunSpec, supervisor: Supervisor) -> ProjectState:
     left_out = [*layout.own_folders(), plan.report, *processes.own_output_files(layout.root)]
     watched = [layout.instructions]
     # Large projects take a while, and a user who steers should not have to wait.
-    asked = git_tree.USUAL if plan.sandbox is None else git_tree.Asked(plan.own_environ, filters=False)
-    scratch = layout.scratch(plan.run)
-    return supervisor.meanwhile(lambda: project_state.look(layout.root, left_out, watched, scratch, asked))
+    scratch, environ, filters = layout.scratch(plan.run), plan.own_environ, plan.sandbox is None
+    return supervisor.meanwhile(lambda: project_state.look(layout.root, left_out, watched, scratch, environ, filters))
 
 
 def warn_if_unknown(recorder: Recorder, project: ProjectState) -> None:

@@ -14,7 +14,7 @@ from claude_iterate.core.reports import authorship, fallbacks
 from claude_iterate.core.reports.status import Change, Reading, Status, compare
 from claude_iterate.core.settings.declared import StatusWatchSettings
 from claude_iterate.engine.recorder import Recorder
-from claude_iterate.project import git_history
+from claude_iterate.project import git
 from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import status_file
@@ -137,7 +137,7 @@ class StatusReports:
             return True
         if found.identity or found.status is None or not found.status.complete:
             return False
-        return git_history.had(self._root, file.content, self._began, self._environ)
+        return git.has_had_text(self._root, file.content, self._began, self._environ)
 
     def _tell(self, now: Status) -> None:
         change = compare(self._known, now)

@@ -31,7 +31,7 @@ from claude_iterate.operations.launch import launch
 from claude_iterate.operations.run_plan import text_source
 from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.operations.user import User
-from claude_iterate.project.git_commands import Git, GitProblem
+from claude_iterate.project.git import Git, GitProblem
 from claude_iterate.sinks.notifications import notices
 from claude_iterate.sinks.notifications.notifier import Notifier
 from claude_iterate.workspace import metadata, metadata_updates

@@ -16,7 +16,7 @@ from claude_iterate.core.events import Warned
 from claude_iterate.core.formats import listed
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.errors import AgentProblem, UsageProblem
-from claude_iterate.project.git_commands import Git, GitProblem, names
+from claude_iterate.project.git import Git, GitProblem
 from claude_iterate.workspace.layout import Layout, named_folders
 from claude_iterate.workspace.project import Project
 
@@ -85,7 +85,7 @@ def make(project: Project, settings: Settings, folders: list[Path], own: list[Pa
 def _author(root: Path, environ: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """Who commits in the project, as git's settings have it: name and address, and nothing else of them."""
     try:
-        said = names(Git(str(root), environ).ask("config", "-z", "--get-regexp", r"^user\.(name|email)$"))
+        said = Git(str(root), environ).names("config", "-z", "--get-regexp", r"^user\.(name|email)$")
     except GitProblem:  # nothing is set, or there is no git
         return ()
     return tuple({key: value for key, _, value in (entry.partition("\n") for entry in said)}.items())

@@ -24,7 +24,7 @@ Mark = tuple[int, int, int]
 """Size, time of the last change and inode: another mark is another content."""
 
 
-class Captured(msgspec.Struct, frozen=True):
+class Choice(msgspec.Struct, frozen=True):
     """What to hash, what is gone, and what is left out: with the reason, and with a mark that shows whether it
     changed."""
 
@@ -34,7 +34,7 @@ class Captured(msgspec.Struct, frozen=True):
     marks: dict[str, Mark]
 
 
-def captured(top: str, new: list[str], changed: list[str]) -> Captured:
+def choose(top: str, new: list[str], changed: list[str]) -> Choice:
     """Judge paths of the work tree `top`: new ones, and those that differ from what is known."""
     paths: list[str] = []
     gone: list[str] = []
@@ -49,9 +49,9 @@ def captured(top: str, new: list[str], changed: list[str]) -> Captured:
         if about is None or not (stat.S_ISREG(about.st_mode) or stat.S_ISLNK(about.st_mode)):
             continue
         if about.st_size > LARGEST_NEW:
-            left_out[path], marks[path] = "over 10 MB", mark(about)
+            left_out[path], marks[path] = "over 10 MB", _mark(about)
         elif is_secret(path):
-            left_out[path], marks[path] = "looks secret", mark(about)
+            left_out[path], marks[path] = "looks secret", _mark(about)
         else:
             sizes[path] = about.st_size
     for path in changed:
@@ -59,11 +59,11 @@ def captured(top: str, new: list[str], changed: list[str]) -> Captured:
         if about is None or (stat.S_ISDIR(about.st_mode) and not os.path.lexists(_place(top, f"{path}/.git"))):
             gone.append(path)
         elif about.st_size > LARGEST_CHANGED:
-            left_out[path], marks[path] = "over 100 MB", mark(about)
+            left_out[path], marks[path] = "over 100 MB", _mark(about)
         else:
             paths.append(path)
     _bound(sizes, left_out)
-    return Captured(paths + list(sizes), gone, left_out, marks)
+    return Choice(paths + list(sizes), gone, left_out, marks)
 
 
 def is_secret(path: str) -> bool:
@@ -72,8 +72,16 @@ def is_secret(path: str) -> bool:
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in SECRETS) and not name.endswith(_SAMPLES)
 
 
-def mark(about: os.stat_result) -> Mark:
-    """What shows a change without reading the file."""
+def mark_of(path: str | bytes) -> Mark | None:
+    """What shows a change without reading the file; None when there is none."""
+    try:
+        about = os.stat(path)
+    except OSError:
+        return None
+    return _mark(about)
+
+
+def _mark(about: os.stat_result) -> Mark:
     return about.st_size, about.st_mtime_ns, about.st_ino
 
 

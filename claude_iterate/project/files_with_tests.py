@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from claude_iterate.core.tampering.marks_of_tests import may_hold_tests
-from claude_iterate.project.tool_output import is_named_as_such
+from claude_iterate.project.ignored import is_named_as_such
 
 _MOST_ENTRIES = 20_000
 _MOST_FILES = 2000

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from claude_iterate.project import scan
-from claude_iterate.project.git_commands import GitProblem
+from claude_iterate.project.git import GitProblem
 from claude_iterate.project.scan import Scan
 from claude_iterate.project.snapshots import Place, Snapshot, Snapshots
 

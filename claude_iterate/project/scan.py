@@ -8,18 +8,14 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import re
 import stat
 import time
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
-from pathspec import GitIgnoreSpec
-from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
-from claude_iterate.project.tool_output import ToolOutput
+from claude_iterate.project.ignored import IgnoreFiles, ToolOutput
 
 MOST_FILES = 200_000
 LARGEST_READ = 64 << 20
@@ -52,7 +48,7 @@ def scan(
     known = before.files if before is not None else {}
     found: dict[str, ScannedFile] = {}
     budget = _MOST_READ
-    for path, about in _walk(str(root), counts, _Ignored(ignore) if ignore is not None else None):
+    for path, about in _walk(str(root), counts, IgnoreFiles(ignore) if ignore is not None else None):
         if len(found) >= MOST_FILES:
             return Scan(found, whole=False)
         mark = (about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino, about.st_mode)
@@ -79,7 +75,9 @@ def differences(before: Scan, after: Scan) -> dict[str, str]:
     return found
 
 
-def _walk(root: str, counts: Callable[[str], bool], ignored: _Ignored | None) -> Iterator[tuple[str, os.stat_result]]:
+def _walk(
+    root: str, counts: Callable[[str], bool], ignored: IgnoreFiles | None
+) -> Iterator[tuple[str, os.stat_result]]:
     """All that is not a folder. A folder that cannot be listed has nothing in it."""
     waiting, tools = [""], ToolOutput(root)
     while waiting:
@@ -90,7 +88,7 @@ def _walk(root: str, counts: Callable[[str], bool], ignored: _Ignored | None) ->
         except OSError:
             continue
         if ignored is not None and any(entry.name == ".gitignore" for entry in inside):
-            ignored.add(_lines(os.path.join(root, folder, ".gitignore")), folder)
+            ignored.read(os.path.join(root, folder, ".gitignore"), folder)
         for entry in inside:
             is_folder = entry.is_dir(follow_symlinks=False)
             path = f"{folder}{entry.name}/" if is_folder else folder + entry.name
@@ -120,57 +118,6 @@ def checksum(path: str | Path) -> str:
     """Of a file's content."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-class _Ignored:
-    """What is ignored in a folder and below it. Of all that say something about a path, the nearest one decides."""
-
-    def __init__(self, patterns: Iterable[str]) -> None:
-        self._rules = {"": ignore_rules(patterns)}
-
-    def add(self, lines: Iterable[str], folder: str) -> None:
-        """Patterns that stand in a folder; empty or with a slash at its end."""
-        self._rules[folder] = self._rules.get(folder, GitIgnoreSpec([])) + ignore_rules(lines)
-
-    def covers(self, path: str) -> bool:
-        """True when this file, or with a slash at its end folder, is ignored. Folders above it are asked separately."""
-        folder = path.rstrip("/")
-        while folder:
-            folder = folder.rpartition("/")[0]
-            above = f"{folder}/" if folder else ""
-            rules = self._rules.get(above)
-            if rules and (said := rules.check_file(path.removeprefix(above)).include) is not None:
-                return said
-        return False
-
-
-def ignore_rules(lines: Iterable[str]) -> GitIgnoreSpec:
-    """Patterns as git reads them. It passes over what is none."""
-    patterns = [pattern for line in lines if (pattern := _pattern(line)) is not None and pattern.include is not None]
-    return GitIgnoreSpec(patterns)
-
-
-def ignores(rules: GitIgnoreSpec, path: str) -> bool:
-    """True when this file or a folder on its way is ignored: what is in such a folder no pattern brings back."""
-    ends = [end for end, letter in enumerate(path, 1) if letter == "/"]
-    return bool(rules) and any(rules.match_file(path[:end]) for end in (*ends, len(path)))
-
-
-def _pattern(line: str) -> GitIgnoreSpecPattern | None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of `re`, about what somebody has written into a `.gitignore`
-        try:
-            return GitIgnoreSpecPattern(line)
-        except (ValueError, re.error):
-            return None
-
-
-def _lines(path: str) -> list[str]:
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read(1 << 20).splitlines()
-    except OSError:
-        return []
 
 
 def marks(paths: Sequence[str]) -> dict[str, tuple[int, ...]]:

@@ -16,11 +16,10 @@ from pathlib import Path
 import msgspec
 
 from claude_iterate.core.formats import size
-from claude_iterate.project.capture import Captured, Mark, captured
-from claude_iterate.project.git_commands import Git, GitProblem, names, stream
-from claude_iterate.project.last_look.kept_index import KeptIndex, mark_of
-from claude_iterate.project.scan import ignore_rules, ignores
-from claude_iterate.project.tool_output import ToolOutput
+from claude_iterate.project.capture import Choice, Mark, choose
+from claude_iterate.project.git import Git, GitProblem, split_names
+from claude_iterate.project.ignored import ToolOutput, ignore_rules, ignores
+from claude_iterate.project.index_copy import IndexCopy
 
 REFS = "refs/claude-iterate"
 _MOST_REFUSED = 50
@@ -75,29 +74,28 @@ class Snapshots:
             )
             self._folder, self._top, self.prefix, users = said.split("\n")
             self._users = os.path.join(str(place.root), users)
-            git.moved(self._top)
+            git.change_folder(self._top)
             if self.prefix and git.ignores(self.prefix.rstrip("/")):
                 raise GitProblem("the repository around the project ignores it")
         # Workspaces of the same name can be in two projects of one repository.
         project = f"{hashlib.blake2b(os.fsencode(self.prefix), digest_size=4).hexdigest()}-" if self.prefix else ""
-        self._index = os.path.join(self._folder, "claude-iterate", f"{project}{place.workspace}.index")
-        self._kept_index = KeptIndex(git, self._index, self._users)
+        path = os.path.join(self._folder, "claude-iterate", f"{project}{place.workspace}.index")
+        self._index = IndexCopy(git, path, self._users)
         self._ignored = ignore_rules(place.ignore)
         self._gone: set[str] = set()
-        self._kept: dict[str, Mark | None] = {}
         self._tree = ""
         self._ref = ""
 
     def take(self, name: str) -> Snapshot:
         """The work tree as it is now; a new one gets a ref of this name. A GitProblem when there is no saying."""
-        known = set(self._gone), dict(self._kept)
+        gone = set(self._gone)
         try:
             return self._take(name)
         except GitProblem:
-            self._gone, self._kept = known  # our index may not have what was found
+            self._gone = gone  # our index may not have what was found
             raise
         except OSError as error:
-            self._gone, self._kept = known
+            self._gone = gone
             raise GitProblem(f"{error.filename or 'the repository'}: {error.strerror}") from None
         finally:
             self._git.drop()  # one call of several at a time has failed
@@ -106,25 +104,23 @@ class Snapshots:
         git = self._git
         git.allow()
         self._refuse_full_disk()
-        seeded = self._kept_index.renew()
-        if seeded:
-            self._kept.clear()
+        if self._index.renew():
             self._gone.clear()
         where = ["--", self.prefix] if self.prefix else []
         listed = ["ls-files", "-z", "--others", "--exclude-standard", *where]
-        others = git.start(*listed, index=self._kept_index.for_listing)
-        differ = git.start(
-            "diff-files", "-z", "--name-only", "--no-renames", "--ignore-submodules=dirty", *where, index=self._index
-        )
+        others = git.start(*listed, index=self._index.for_listing)
+        compared = ["diff-files", "-z", "--name-only", "--no-renames", "--ignore-submodules=dirty", *where]
+        differ = git.start(*compared, index=self._index.path)
         head = git.start("rev-parse", "-q", "--verify", "HEAD")
-        changed = names(git.end(differ))
-        found = self._judged(names(git.end(others)), changed)
-        if not self._users:
-            found.gone.extend(self._no_longer_wanted())
+        changed = split_names(git.end(differ))
+        found = self._choose(split_names(git.end(others)), changed)
+        if not self._users:  # what was captured in a store of our own and is ignored by now
+            ignored = ("ls-files", "-z", "--cached", "--ignored", "--exclude-standard")
+            found.gone.extend(git.names(*ignored, index=self._index.path))
         self._refuse_full_disk(found.paths)
-        self._update(found)
-        if found.paths or found.gone or seeded or not self._tree:
-            self._write(name)
+        self._index.update("--force-remove", paths=found.gone)
+        found.left_out.update(self._add(found.paths))
+        self._write(name)
         tip, branch = self._head(head)
         return Snapshot(self._tree, self._ref, tip, branch, found.left_out, found.marks)
 
@@ -154,7 +150,7 @@ class Snapshots:
         listing = ["diff-tree", "--stdin", "-r", "-z", "-m", "--root", "--no-renames", "--name-only"]
         with_files, with_work = set(), set()
         commit = ""
-        for name in names(self._git.ask(*listing, given=made)):
+        for name in self._git.names(*listing, given=made):
             if name in commits:  # a merge is listed once for each of its parents
                 commit = name
                 with_files.add(commit)
@@ -179,8 +175,8 @@ class Snapshots:
         if before == after:
             return {}
         where = ["--", self.prefix] if self.prefix else []
-        said = names(self._git.ask("diff-tree", "-r", "-z", "--no-renames", "--name-status", before, after, *where))
-        found = zip(said[1::2], said[::2], strict=True)
+        listed = self._git.names("diff-tree", "-r", "-z", "--no-renames", "--name-status", before, after, *where)
+        found = zip(listed[1::2], listed[::2], strict=True)
         inside = {path[len(self.prefix) :]: how if how in "AD" else "M" for path, how in found}
         return {path: how for path, how in inside.items() if not self.is_ours(path)}
 
@@ -205,55 +201,34 @@ class Snapshots:
         refs = self._git.line("for-each-ref", "--format=%(refname)", prefix).split("\n")
         return sorted({ref.split("/")[3] for ref in refs if ref})
 
-    def _no_longer_wanted(self) -> list[str]:
-        """In a store of our own: what was captured and is ignored by now."""
-        return names(self._git.ask("ls-files", "-z", "--cached", "--ignored", "--exclude-standard", index=self._index))
-
-    def _judged(self, new: list[str], changed: list[str]) -> Captured:
+    def _choose(self, new: list[str], changed: list[str]) -> Choice:
         start = len(self.prefix)
         tools = ToolOutput(str(self.place.root))
         wanted = [path for path in new if not self.is_ours(path[start:]) and not tools.covers(path[start:])]
         # What is gone from our index and not from the user's is in neither list when it comes back.
         changed = [*changed, *self._gone]
-        found = captured(self._top, wanted, [path for path in changed if not self.place.is_own(path[start:])])
+        found = choose(self._top, wanted, [path for path in changed if not self.place.is_own(path[start:])])
         found.gone[:] = [path for path in found.gone if path not in self._gone]
         self._gone = (self._gone | set(found.gone)) - set(found.paths)
-        for path in self.place.kept:
-            now = mark_of(os.path.join(self.place.root, path))
-            if now != self._kept.get(path):
-                self._kept[path] = now
-                found.paths.append(self.prefix + path)
+        found.paths.extend(self.prefix + path for path in self.place.kept)
         return found
 
-    def _update(self, found: Captured) -> None:
-        """Put the content of these files into the repository and our index. What git refuses is left out."""
-        refused: list[tuple[str, str]] = []
-        if found.gone:
-            self._git.ask(
-                "update-index", "-z", "--force-remove", "--stdin", index=self._index, given=stream(found.gone)
-            )
-        if found.paths:
-            self._add(found.paths, refused)
-        for path, why in refused:
-            found.left_out[path] = why
-
-    def _add(self, paths: list[str], refused: list[tuple[str, str]]) -> None:
-        words = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
+    def _add(self, paths: list[str], most: int = _MOST_REFUSED) -> dict[str, str]:
+        """Put the content of these files into the repository and our index. What git refuses, and why."""
         try:
-            self._git.ask(*words, index=self._index, given=stream(paths))
+            self._index.update("--add", "--remove", "--replace", paths=paths)
         except GitProblem as problem:
-            if len(paths) == 1:
-                refused.append((paths[0], str(problem)))
-            if len(paths) == 1 and len(refused) <= _MOST_REFUSED:
-                return
+            if len(paths) == 1 and most > 0:
+                return {paths[0]: str(problem)}
             if len(paths) == 1:
                 raise
             half = len(paths) // 2
-            self._add(paths[:half], refused)
-            self._add(paths[half:], refused)
+            refused = self._add(paths[:half], most)
+            return refused | self._add(paths[half:], most - len(refused))
+        return {}
 
     def _write(self, name: str) -> None:
-        tree = self._git.ask("write-tree", index=self._index).decode().strip()
+        tree = self._git.ask("write-tree", index=self._index.path).decode().strip()
         if tree != self._tree:
             self._tree = tree
             self._ref = f"{REFS}/{ref_name(self.place.workspace)}/{self.place.run}/{name}"

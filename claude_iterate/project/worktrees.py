@@ -18,7 +18,7 @@ from claude_iterate.core.events import WorktreeLeft, WorktreeMade
 from claude_iterate.core.formats import counted
 from claude_iterate.core.rules import next_steps
 from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.project.git_commands import Git, GitProblem
+from claude_iterate.project.git import Git, GitProblem
 
 FOLDER = "worktrees"
 _IGNORE = b"# Written by claude-iterate: worktrees of runs, which the project's own git leaves alone.\n*\n"

@@ -135,7 +135,7 @@ def test_a_killed_real_run_goes_on_after_a_dry_run(loop: Loop) -> None:
 
 
 def test_a_reset_is_not_undone(loop: Loop) -> None:
-    """The report that it set aside does not come back with the next real run, whatever dry runs were before and after."""
+    """The report that it set aside does not come back with the next real run, whatever dry runs there were."""
     loop.make()
     claim = json.dumps({"complete": True, "summary": "old claim"})
     (loop.workspace / ".status.json").write_text(claim)

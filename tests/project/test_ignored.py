@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.project.scan import ignore_rules, ignores, scan
+from claude_iterate.project.ignored import ignore_rules, ignores
+from claude_iterate.project.scan import scan
 from tests.project.repository import clean_environment
 
 PATTERNS = [

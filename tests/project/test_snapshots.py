@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from claude_iterate.project import capture, snapshots
-from claude_iterate.project.git_commands import GitProblem
+from claude_iterate.project.git import GitProblem
 from claude_iterate.project.snapshots import Snapshots, ref_name
 from claude_iterate.system import processes
 from tests.project.repository import Repository
@@ -552,14 +552,14 @@ def test_old_runs_let_go(repository: Repository) -> None:
 def test_a_file_that_vanishes_meanwhile(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between the list and the look at it, or between that and git's reading."""
     repository.write(new="1")
-    judged = capture.captured
+    judged = capture.choose
 
-    def slow(top: str, new: list[str], changed: list[str]) -> capture.Captured:
+    def slow(top: str, new: list[str], changed: list[str]) -> capture.Choice:
         found = judged(top, new, changed)
         (repository.root / "new").unlink(missing_ok=True)
         return found
 
-    monkeypatch.setattr("claude_iterate.project.snapshots.captured", slow)
+    monkeypatch.setattr("claude_iterate.project.snapshots.choose", slow)
     assert repository.files(repository.take().tree).keys() == {"a", "b", "deep/er/c"}
 
 

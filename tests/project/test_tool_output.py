@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.project import files_with_tests, project_state, tool_output
+from claude_iterate.project import files_with_tests, ignored, project_state
 from claude_iterate.project.project_work import Work
 from claude_iterate.project.snapshots import Place
 from tests.project.repository import Repository, clean_environment
@@ -114,10 +114,10 @@ def test_no_tests_are_looked_for_in_it(tmp_path: Path) -> None:
 def test_the_page_has_the_whole_table() -> None:
     """Users see what does not count."""
     page = PAGE.read_text(encoding="utf-8")
-    names = [name for names in tool_output.NAMES.values() for name in names]
+    names = [name for names in ignored.NAMES.values() for name in names]
     signs = [
-        *tool_output.INSIDE,
-        *tool_output.BESIDE,
-        *(file for files in tool_output.BESIDE.values() for file in files),
+        *ignored.INSIDE,
+        *ignored.BESIDE,
+        *(file for files in ignored.BESIDE.values() for file in files),
     ]
     assert [name for name in (*names, *signs) if f"`{name}`" not in page] == []

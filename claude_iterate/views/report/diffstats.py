@@ -9,8 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from claude_iterate.project.git_commands import Git, GitProblem, names
-from claude_iterate.project.scan import ignore_rules, ignores
+from claude_iterate.project.git import Git, GitProblem
+from claude_iterate.project.ignored import ignore_rules, ignores
 from claude_iterate.views.iteration_rows import Row
 from claude_iterate.workspace.layout import Layout
 
@@ -105,9 +105,9 @@ class KeptTrees:
 
     def _asked(self, git: Git, prefix: str, before: str, after: str) -> list[ChangedFile]:
         plain = ("--numstat", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty")
-        said = git.ask("diff-tree", "-r", "-z", *plain, before, after, *(["--", prefix] if prefix else []))
+        said = git.names("diff-tree", "-r", "-z", *plain, before, after, *(["--", prefix] if prefix else []))
         found = []
-        for line in names(said):
+        for line in said:
             added, removed, path = line.split("\t", 2)
             inside = path[len(prefix) :]
             if not self._is_ours(inside):

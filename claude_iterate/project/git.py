@@ -1,14 +1,17 @@
 """Calls of git that read and write nothing but what we ask for: no hooks, no settings of a surrounding git, no prompts.
 
-Every call has the same bound on its time. What git cannot do is a GitProblem; the caller decides what that means.
+All calls together have a bound on their time. What git cannot do is a GitProblem; the caller decides what that means.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 OPTIONS = (
     "core.hooksPath=/dev/null",
@@ -33,8 +36,10 @@ _QUIET = {
     "GIT_LITERAL_PATHSPECS": "1",  # a folder may be called `:(top)`
     "LC_ALL": "C",
 }
+_LIST_FILTERS = ("config", "--name-only", "-z", "--get-regexp", r"^filter\..*\.(clean|smudge|process|required)$")
 PATIENCE = 60.0
 """Seconds for all calls between two calls of `allow`."""
+_PATIENCE_FOR_A_TEXT = 5.0
 
 
 class GitProblem(Exception):
@@ -47,11 +52,11 @@ class Git:
 
     def __init__(self, folder: str, environ: Mapping[str, str], repository: str = "", filters: bool = True) -> None:
         self._folder = folder
-        self._filters = filters
         own = {"GIT_DIR": repository, "GIT_WORK_TREE": folder} if repository else {}
         kept = {name: value for name, value in environ.items() if not name.startswith("GIT_")}
         self._environ = kept | _QUIET | own
-        self._words = ["git", *(word for option in OPTIONS for word in ("-c", option))]
+        self._filters = filters
+        self._against_filters: list[str] | None = None
         self._until = 0.0
         self._running: list[subprocess.Popen[bytes]] = []
         self._given_up = False
@@ -64,7 +69,7 @@ class Git:
     def allow(self, seconds: float = PATIENCE) -> None:
         """From now on calls may take this long, all together. The settings of git may be other ones by now."""
         self._until = time.monotonic() + seconds
-        self._dropped = False
+        self._against_filters = [] if self._filters else None
 
     def give_up(self) -> None:
         """From another thread: end what runs; every further call is a GitProblem."""
@@ -91,19 +96,30 @@ class Git:
             self._environ = before
         return True
 
-    def moved(self, folder: str) -> None:
+    def change_folder(self, folder: str) -> None:
         """From now on calls are made in another folder."""
         self._folder = folder
 
+    def write_objects_to(self, folder: str, repository: str) -> None:
+        """New objects go into this folder, uncompressed because they are not kept. Those in the folder of objects of
+        the `repository` are still found."""
+        quoted = repository.replace("\\", "\\\\").replace('"', '\\"')  # a colon would end the path
+        self._environ |= {
+            "GIT_OBJECT_DIRECTORY": folder,
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": f'"{quoted}"',
+            "GIT_CONFIG_COUNT": "1",
+            "GIT_CONFIG_KEY_0": "core.looseCompression",
+            "GIT_CONFIG_VALUE_0": "0",
+        }
+
     def start(self, *words: str, index: str = "") -> subprocess.Popen[bytes]:
         """Begin a call that reads nothing. `index` takes the place of the repository's own index."""
-        if not (self._filters or self._dropped):
-            self._drop_filters()
+        options = [*(word for option in OPTIONS for word in ("-c", option)), *self._options_against_filters()]
         environ = self._environ | ({"GIT_INDEX_FILE": index} if index else {})
         pipe = subprocess.PIPE
         try:
             process = subprocess.Popen(
-                [*self._words, *words], cwd=self._folder, env=environ, stdin=pipe, stdout=pipe, stderr=pipe
+                ["git", *options, *words], cwd=self._folder, env=environ, stdin=pipe, stdout=pipe, stderr=pipe
             )
         except OSError as error:
             gone = not os.path.isdir(self._folder)
@@ -139,35 +155,60 @@ class Git:
         """The text that a call prints."""
         return os.fsdecode(self.ask(*words)).strip("\n")
 
-    def _drop_filters(self) -> None:
-        self._dropped = True  # first, because this asks git, too
-        self._words = self._words[: 1 + 2 * len(OPTIONS)]
-        try:
-            printed = self.ask(*FILTERS)
-        except GitProblem:
-            return  # there are none, or there is no repository
-        self._dropped = False
-        self._words += without_filters(printed)
-        self._dropped = True
+    def names(self, *words: str, index: str = "", given: bytes = b"") -> list[str]:
+        """The names that a call prints."""
+        return split_names(self.ask(*words, index=index, given=given))
+
+    def _options_against_filters(self) -> list[str]:
+        """They switch off each filter in all settings that git reads."""
+        if self._against_filters is None:
+            self._against_filters, listed = [], b""  # also for the call that lists them
+            with contextlib.suppress(GitProblem):  # there are none, or there is no repository
+                listed = self.ask(*_LIST_FILTERS)
+            self._against_filters = None
+            self._against_filters = _switch_off(dict.fromkeys(split_names(listed)))
+        return self._against_filters
 
 
-FILTERS = ("config", "--name-only", "-z", "--get-regexp", r"^filter\..*\.(clean|smudge|process|required)$")
-"""The call that lists the filters in all settings that git reads."""
-
-
-def without_filters(printed: bytes) -> list[str]:
-    """Options that switch off each filter of such a list. A GitProblem for one that no option can name."""
-    keys = dict.fromkeys(names(printed))
+def _switch_off(keys: Iterable[str]) -> list[str]:
+    """A GitProblem for a filter that no option can name."""
     if any("=" in key or "\n" in key for key in keys):
         raise GitProblem("the settings of git name a filter that cannot be switched off")
     return [word for key in keys for word in ("-c", f"{key}={'false' if key.endswith('.required') else ''}")]
 
 
-def names(printed: bytes) -> list[str]:
+def split_names(printed: bytes) -> list[str]:
     """Names that git ends with a NUL each. Bytes that are no UTF-8 survive the way back."""
     return [os.fsdecode(name) for name in printed.split(b"\0") if name]
 
 
-def stream(paths: list[str]) -> bytes:
+def join_names(paths: Iterable[str]) -> bytes:
     """Names for git's standard input, in the same form."""
     return b"".join(os.fsencode(path) + b"\0" for path in paths)
+
+
+def has_had_text(root: Path, data: bytes, since: float, environ: Mapping[str, str] = os.environ) -> bool:
+    """True when the repository has had a file with these bytes since before that moment (epoch seconds): in a commit of
+    any branch, in a stash or in the index. False where git cannot be asked.
+
+    What `git checkout` or `git stash pop` brings back was not written now. The age of git's own copy tells such a text
+    from one that was written and committed just now.
+    """
+    blob = b"blob %d\0%b" % (len(data), data)
+    names = [hashlib.new(kind, blob, usedforsecurity=False).hexdigest() for kind in ("sha1", "sha256")]
+    git = Git(str(root), environ)
+    git.allow(_PATIENCE_FOR_A_TEXT)
+    try:
+        answers = (
+            git.ask("cat-file", "--batch-check=%(objectname)", given="\n".join(names).encode()).decode().split("\n")
+        )
+        name = next((name for name in names if name in answers), "")
+        if not name:
+            return False
+        place = git.line("rev-parse", "--git-path", f"objects/{name[:2]}/{name[2:]}")
+    except GitProblem:
+        return False
+    try:
+        return (root / place).stat().st_mtime < since
+    except OSError:
+        return True  # it is in a pack: git puts things there long after they were written

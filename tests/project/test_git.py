@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.project.git_history import had
+from claude_iterate.project.git import has_had_text
 
 pytestmark = pytest.mark.needs_git
 TEXT = b'{"complete": true, "lastUpdated": "monday"}\n'
@@ -42,22 +42,22 @@ def test_a_text_that_was_committed_before_is_known(root: Path) -> None:
     commit(root, TEXT, EARLIER)
     commit(root, b"another", EARLIER)
     (root / "below").mkdir()
-    assert had(root, TEXT, NOW)
-    assert had(root / "below", TEXT, NOW)
+    assert has_had_text(root, TEXT, NOW)
+    assert has_had_text(root / "below", TEXT, NOW)
     git(root, "gc", "-q")
-    assert had(root, TEXT, NOW)
+    assert has_had_text(root, TEXT, NOW)
 
 
 def test_a_text_that_was_committed_since_is_not(root: Path) -> None:
     """The agent may commit its report."""
     commit(root, TEXT, time.time())
-    assert not had(root, TEXT, NOW)
+    assert not has_had_text(root, TEXT, NOW)
 
 
 def test_what_git_never_had_is_not_known(root: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     """An empty repository; other words; no repository, no folder."""
-    assert not had(root, TEXT, NOW)
+    assert not has_had_text(root, TEXT, NOW)
     commit(root, b"another", EARLIER)
-    assert not had(root, TEXT, NOW)
-    assert not had(tmp_path_factory.mktemp("plain"), TEXT, NOW)
-    assert not had(root / "missing", TEXT, NOW)
+    assert not has_had_text(root, TEXT, NOW)
+    assert not has_had_text(tmp_path_factory.mktemp("plain"), TEXT, NOW)
+    assert not has_had_text(root / "missing", TEXT, NOW)

@@ -1,4 +1,4 @@
-"""An index of our own for snapshots: it begins as a copy of the user's, and knows what has not changed since.
+"""An index of our own: it begins as a copy of the user's, and so knows what has not changed since.
 
 A lock on it, or a torn one, is left by a killed run: only we use it.
 """
@@ -10,11 +10,11 @@ import hashlib
 import os
 import shutil
 
-from claude_iterate.project.capture import Mark
-from claude_iterate.project.git_commands import Git, GitProblem, names, stream
+from claude_iterate.project.capture import Mark, mark_of
+from claude_iterate.project.git import Git, GitProblem, join_names
 
 
-class KeptIndex:
+class IndexCopy:
     """The index at `path`; `users` is the user's, empty for a store of our own, which has no other."""
 
     def __init__(self, git: Git, path: str, users: str) -> None:
@@ -44,6 +44,11 @@ class KeptIndex:
             _remove(self.path)
         return True
 
+    def update(self, *options: str, paths: list[str]) -> None:
+        """Change the entries of these files."""
+        if paths:
+            self._git.ask("update-index", "-z", *options, "--stdin", index=self.path, given=join_names(paths))
+
     def _copy(self, seed: Mark | None) -> bool:
         """Begin with the user's index; False when it cannot be read."""
         if seed is None:
@@ -54,19 +59,16 @@ class KeptIndex:
         os.utime(f"{self.path}.new", ns=(seed[1], seed[1]))
         os.replace(f"{self.path}.new", self.path)
         if not _is_whole(self.path):
-            self._from_head()
+            self._take_from_head()
             return False
-        said = names(self._git.ask("ls-files", "-v", "-z", index=self.path))
+        listed = self._git.names("ls-files", "-v", "-z", index=self.path)
         # The user told git to take them as unchanged, or to skip them; what is there we look at all the same.
-        self._clear("--no-assume-unchanged", [line[2:] for line in said if line[0].islower()])
-        self._clear("--no-skip-worktree", [line[2:] for line in said if line[0] in "sS" and self._git.has(line[2:])])
+        self.update("--no-assume-unchanged", paths=[line[2:] for line in listed if line[0].islower()])
+        skipped = [line[2:] for line in listed if line[0] in "sS" and self._git.has(line[2:])]
+        self.update("--no-skip-worktree", paths=skipped)
         return True
 
-    def _clear(self, flag: str, files: list[str]) -> None:
-        if files:
-            self._git.ask("update-index", "-z", flag, "--stdin", index=self.path, given=stream(files))
-
-    def _from_head(self) -> None:
+    def _take_from_head(self) -> None:
         """What HEAD holds takes the place of the user's index. Then every file is read once."""
         _remove(self.path)
         with contextlib.suppress(GitProblem):  # no commit yet
@@ -82,23 +84,11 @@ def _is_whole(path: str) -> bool:
     """An index ends with a checksum, or with zeros. Git itself takes one that was cut off for a shorter one."""
     try:
         with open(path, "rb") as file:
-            data = memoryview(file.read())
+            data = file.read()
     except FileNotFoundError:
         return True
-    kinds = (hashlib.sha1, hashlib.sha256)  # as git names its objects
-    sums = [(kind(usedforsecurity=False), kind().digest_size) for kind in kinds]
-    ends = [(summed, data[:-size], data[-size:]) for summed, size in sums if len(data) > size]
-    for summed, body, end in ends:
-        summed.update(body)
-        if end in (summed.digest(), bytes(len(end))):
+    for kind in (hashlib.sha1, hashlib.sha256):  # as git names its objects
+        size = kind().digest_size
+        if len(data) > size and data[-size:] in (kind(data[:-size], usedforsecurity=False).digest(), bytes(size)):
             return True
     return False
-
-
-def mark_of(path: str) -> Mark | None:
-    """What shows that a file changed; None when there is none."""
-    try:
-        about = os.stat(path)
-    except OSError:
-        return None
-    return about.st_size, about.st_mtime_ns, about.st_ino

@@ -1,4 +1,4 @@
-"""What tools fetch, build and leave behind: no one's work, wherever the project is looked at.
+"""What does not count as work, wherever the project is looked at: what tools leave, and what a `.gitignore` names.
 
 One table for measuring, checks and reviews. It knows the names that tools give, files that only a tool writes into a
 folder, and folders that a tool makes beside its own file. A name that people choose, too (`build`, `coverage`), needs
@@ -7,9 +7,15 @@ such a sign. What git tracks is work whatever it is called: ask only about files
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import os
 import re
+import warnings
+from collections.abc import Iterable
+
+from pathspec import GitIgnoreSpec
+from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 NAMES: dict[str, tuple[str, ...]] = {
     "version control": (".git", ".hg", ".svn", ".jj"),
@@ -68,3 +74,48 @@ class ToolOutput:
         signs = [f"{path}/{file}" for file in INSIDE]
         signs += [f"{above}/{file}" for file in BESIDE.get(name, ())]
         return any(os.path.lexists(f"{self._root}/{sign}") for sign in signs)
+
+
+class IgnoreFiles:
+    """What files called `.gitignore` say. Of all that say something about a path, the nearest one decides."""
+
+    def __init__(self, patterns: Iterable[str]) -> None:
+        self._rules = {"": ignore_rules(patterns)}
+
+    def read(self, path: str, folder: str) -> None:
+        """The file of a folder; empty or with a slash at its end."""
+        with contextlib.suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:
+            found = ignore_rules(file.read(1 << 20).splitlines())
+            self._rules[folder] = self._rules.get(folder, GitIgnoreSpec([])) + found
+
+    def covers(self, path: str) -> bool:
+        """True when this file, or with a slash at its end folder, is ignored. Folders above it are asked separately."""
+        folder = path.rstrip("/")
+        while folder:
+            folder = folder.rpartition("/")[0]
+            above = f"{folder}/" if folder else ""
+            rules = self._rules.get(above)
+            if rules and (said := rules.check_file(path.removeprefix(above)).include) is not None:
+                return said
+        return False
+
+
+def ignore_rules(lines: Iterable[str]) -> GitIgnoreSpec:
+    """Patterns as git reads them. It passes over what is none."""
+    patterns = [pattern for line in lines if (pattern := _pattern(line)) is not None and pattern.include is not None]
+    return GitIgnoreSpec(patterns)
+
+
+def ignores(rules: GitIgnoreSpec, path: str) -> bool:
+    """True when this file or a folder on its way is ignored: what is in such a folder no pattern brings back."""
+    ends = [end for end, letter in enumerate(path, 1) if letter == "/"]
+    return bool(rules) and any(rules.match_file(path[:end]) for end in (*ends, len(path)))
+
+
+def _pattern(line: str) -> GitIgnoreSpecPattern | None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of `re`, about what somebody has written into a `.gitignore`
+        try:
+            return GitIgnoreSpecPattern(line)
+        except (ValueError, re.error):
+            return None

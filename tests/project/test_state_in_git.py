@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.project import git_tree
+from claude_iterate.project import project_state
+from claude_iterate.project.project_state import ProjectState, state_in_git
 
 pytestmark = pytest.mark.needs_git
 
@@ -36,14 +37,18 @@ def root(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return folder
 
 
-def look(root: Path, scratch: Path | None = None) -> git_tree.Tree | None:
-    return git_tree.tree_of(root, lambda name: not name.startswith("own/"), scratch or root / "own" / "scratch")
+def look(root: Path, scratch: Path | None = None) -> ProjectState | None:
+    return state_in_git(root, lambda name: not name.startswith("own/"), scratch or root / "own" / "scratch", os.environ)
 
 
-def found(root: Path) -> git_tree.Tree:
-    tree = look(root)
-    assert tree is not None
-    return tree
+def found(root: Path) -> ProjectState:
+    state = look(root)
+    assert state is not None
+    return state
+
+
+def files(root: Path) -> dict[str, str]:
+    return dict(found(root).files or {})
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -76,10 +81,10 @@ def test_the_name_is_that_of_the_whole_content(root: Path) -> None:
     (root / "ignored").write_text("nobody's\n")
     (root / "untracked").write_text("new\n")
     (root / "own" / "journal").write_text("busy\n")
-    tree = found(root)
+    before = found(root)
     said(root, "add", "a", "untracked")
-    assert tree.id == said(root, "write-tree")
-    assert sorted(tree.files) == [".gitignore", "a", "ignored-and-tracked", "untracked"]
+    assert before.tree == said(root, "write-tree")
+    assert sorted(files(root)) == [".gitignore", "a", "ignored-and-tracked", "untracked"]
 
 
 def test_our_own_files_do_not_count_even_if_they_are_tracked(root: Path) -> None:
@@ -93,8 +98,8 @@ def test_our_own_files_do_not_count_even_if_they_are_tracked(root: Path) -> None
     said(root, "rm", "-qf", "--cached", "own/journal")
     (root / ".gitignore").write_text("ignored*\nown/\n")
     (root / "new").write_text("seen\n")
-    assert found(root).id != before.id
-    assert "new" in found(root).files
+    assert found(root).tree != before.tree
+    assert "new" in files(root)
 
 
 @pytest.mark.parametrize("tracked", [True, False])
@@ -105,18 +110,15 @@ def test_a_project_may_be_a_folder_of_a_repository(root: Path, tracked: bool) ->
     if tracked:
         (inner / "work").write_text("done\n")
         said(root, "add", "inner")
-    tree = git_tree.tree_of(inner, lambda name: not name.startswith("own/"), inner / "own" / "scratch")
-    assert tree is not None
-    assert list(tree.files) == (["work"] if tracked else [])
+    before = found(inner)
+    assert list(files(inner)) == (["work"] if tracked else [])
     (root / "a").write_text("another's\n")
     (inner / "own").mkdir(exist_ok=True)
     (inner / "own" / "journal").write_text("busy\n")
-    assert git_tree.tree_of(inner, lambda name: not name.startswith("own/"), inner / "own" / "scratch") == tree
+    assert found(inner) == before
     (inner / "new").write_text("ours\n")
     said(root, "add", "inner/new")
-    again = git_tree.tree_of(inner, lambda name: not name.startswith("own/"), inner / "own" / "scratch")
-    assert again is not None
-    assert again.id == said(root, "write-tree", "--prefix=inner/")
+    assert found(inner).tree == said(root, "write-tree", "--prefix=inner/")
 
 
 def test_a_project_that_the_repository_around_it_ignores_is_not_gits(root: Path) -> None:
@@ -191,19 +193,19 @@ def test_every_change_is_seen_as_git_sees_it(root: Path, change: Callable[[Path]
     said(root, "add", "--force", "ignored-and-tracked")
     said(root, "add", "--all")
     said(root, "rm", "-rq", "--cached", "--ignore-unmatch", "own")
-    assert after.id == said(root, "write-tree")
-    assert (after.id == before.id) == (after.files == before.files)
+    assert after.tree == said(root, "write-tree")
+    assert (after.tree == before.tree) == (after.files == before.files)
 
 
 def test_a_file_too_large_to_be_read_is_known_by_its_size_and_time(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A change of it is a change; git does not copy it."""
-    monkeypatch.setattr(git_tree, "_LARGEST", 1000)
+    monkeypatch.setattr(project_state, "LARGEST", 1000)
     (root / "large").write_bytes(b"x" * 2000)
     before = found(root)
     assert found(root) == before
     (root / "large").write_bytes(b"x" * 2001)
-    assert found(root).files != before.files
-    assert found(root).id == before.id
+    assert files(root) != before.files
+    assert found(root).tree == before.tree
 
 
 @pytest.mark.parametrize("kind", ["without a commit", "with a commit", "submodule"])
@@ -219,13 +221,12 @@ def test_a_change_in_a_repository_inside_is_seen(root: Path, kind: str) -> None:
     if kind == "submodule":
         said(root, "add", "nested")
     before = found(root)
-    assert {"a", "nested/x"} <= before.files.keys()
+    assert {"a", "nested/x"} <= files(root).keys()
     (inner / ".git" / "info" / "exclude").write_text("log\n")
     (inner / "log").write_text("busy\n")
     assert found(root) == before
     (inner / "x").write_text("changed\n")
-    after = found(root)
-    assert [name for name in after.files if after.files[name] != before.files.get(name)] == ["nested/x"]
+    assert found(root).changes_since(before) == ("nested/x",)
 
 
 def test_variables_that_name_another_repository_do_not_mislead(
