@@ -15,20 +15,6 @@ except ImportError:  # pragma: no cover - Windows
     termios = None  # type: ignore[assignment]
 
 
-def reopen(handle: int) -> int | None:
-    """The terminal behind a descriptor, opened once more for writing without waiting; None where that is not possible.
-    Another user may own it, as after `su`."""
-    for name in (f"/proc/self/fd/{handle}", None):
-        with contextlib.suppress(OSError):
-            path = name or os.ttyname(handle)
-            again = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
-            same = os.isatty(again) and os.fstat(again).st_rdev == os.fstat(handle).st_rdev
-            if same and again < _MOST_SELECTED:
-                return again
-            os.close(again)
-    return None
-
-
 def accepts_output(handle: int) -> bool:
     """False when the descriptor is a terminal that takes nothing for half a second: it was stopped, or its connection
     hangs."""
@@ -39,8 +25,6 @@ def accepts_output(handle: int) -> bool:
 
 
 _MOMENT = 0.5
-_MOST_SELECTED = 1024
-"""`select` knows no descriptors above this one; `poll` knows no terminals on some systems."""
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from claude_iterate.core.settings.declared import NotifySettings
 from claude_iterate.sinks.notifications import delivery
-from claude_iterate.sinks.notifications.delivery import Answer, Delivery
+from claude_iterate.sinks.notifications.delivery import Delivery, PostResult
 from claude_iterate.sinks.notifications.notices import Notice
 from tests.recording_receiver import Receiver
 
@@ -28,7 +28,7 @@ class Trip:
     def __init__(self) -> None:
         self.pauses: list[float] = []
 
-    def send(self, url: str, goes_on: bool = True, **settings: Any) -> Answer:
+    def send(self, url: str, goes_on: bool = True, **settings: Any) -> PostResult:
         def pause(seconds: float) -> bool:
             self.pauses.append(seconds)
             return goes_on
@@ -44,7 +44,7 @@ def trip() -> Trip:
 def test_delivered(trip: Trip, receiver: Receiver) -> None:
     """One request; status and answer come back."""
     answer = trip.send(receiver.url)
-    assert answer == Answer(True, 200, "thank you")
+    assert answer == PostResult(True, 200, "thank you")
     (got,) = receiver.received
     assert (got.path, got.text, got.headers["title"]) == ("/topic", "done", "Task Complete")
 
@@ -61,7 +61,7 @@ def test_three_tries_with_growing_pauses(trip: Trip, receiver: Receiver) -> None
     """Then it gives up and says why."""
     receiver.answers = [(500, {})] * 9
     answer = trip.send(receiver.url)
-    assert answer == Answer(False, 500, "thank you", "500 Internal Server Error", 0.0)
+    assert answer == PostResult(False, 500, "thank you", "500 Internal Server Error", 0.0)
     assert (len(receiver.received), trip.pauses) == (3, [0.5, 1.0])
 
 
@@ -107,13 +107,13 @@ def test_a_refused_connection(trip: Trip) -> None:
 @pytest.mark.parametrize(
     ("beginning", "patience", "answer"),
     [
-        (b"HTTP/1.1 200 OK\r\n", 0.5, Answer(False, problem="no answer within 0.5 seconds")),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n", 4.0, Answer(True, 200, "a:b\r\n")),
+        (b"HTTP/1.1 200 OK\r\n", 0.5, PostResult(False, problem="no answer within 0.5 seconds")),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n", 4.0, PostResult(True, 200, "a:b\r\n")),
     ],
     ids=["header", "body"],
 )
 def test_a_receiver_that_drips(
-    trip: Trip, monkeypatch: pytest.MonkeyPatch, beginning: bytes, patience: float, answer: Answer
+    trip: Trip, monkeypatch: pytest.MonkeyPatch, beginning: bytes, patience: float, answer: PostResult
 ) -> None:
     """A try as a whole is given up, not only each of its reads; a status that was said counts."""
     monkeypatch.setattr("claude_iterate.sinks.notifications.delivery.TIMEOUT", patience)

@@ -135,8 +135,6 @@ class Console:
         """Show what was held, and redraw the live line."""
         if self._left:
             return
-        self._err.catch_up()
-        self._out.catch_up()
         if self._held is not None and not self._is_followed_up(self._held):
             self._release()
             self._err.flush()

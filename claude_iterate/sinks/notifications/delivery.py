@@ -39,7 +39,7 @@ MOST_REDIRECTS = 3
 SHOWN_BYTES = 500
 
 
-class Answer(msgspec.Struct, frozen=True):
+class PostResult(msgspec.Struct, frozen=True):
     """How a try went. `retry_in` is None when another try is useless or might deliver twice."""
 
     delivered: bool
@@ -67,26 +67,29 @@ class Delivery:
 
         return httpx.Client(timeout=TIMEOUT, limits=httpx.Limits(max_keepalive_connections=0))
 
-    def send(self, notice: Notice, pause: Callable[[float], bool], tries: int = TRIES) -> Answer:
-        """Post the notice. `pause` waits before another try; when it says False, there is none."""
+    def send(
+        self, notice: Notice, pause: Callable[[float], bool], tries: int = TRIES, patience: float | None = None
+    ) -> PostResult:
+        """Post the notice. `pause` waits before another try; when it says False, there is none. `patience`: seconds for
+        a try, if they are fewer than usual."""
         for number in range(1, tries + 1):
-            answer = self._try(notice)
+            answer = self._try(notice, patience or TIMEOUT + 1)
             again = answer.retry_in if number < tries else None
             if again is None or not pause(max(again, FIRST_PAUSE * 2 ** (number - 1))):
                 break
         return answer
 
-    def _try(self, notice: Notice) -> Answer:
+    def _try(self, notice: Notice, patience: float) -> PostResult:
         """One try within the time-out. httpx bounds each read, but a slow receiver can make any number of them:
         then the thread is left behind, and ends with the connection or with the process."""
-        found: queue.SimpleQueue[Answer] = queue.SimpleQueue()
-        threading.Thread(target=lambda: found.put(self._posted(notice)), daemon=True, name="notification").start()
+        found: queue.SimpleQueue[PostResult] = queue.SimpleQueue()
+        threading.Thread(target=lambda: found.put(self._post(notice)), daemon=True, name="notification").start()
         try:
-            return found.get(timeout=TIMEOUT + 1)
+            return found.get(timeout=patience)
         except queue.Empty:
-            return Answer(False, problem=f"no answer within {TIMEOUT:g} seconds")
+            return PostResult(False, problem=f"no answer within {TIMEOUT:g} seconds")
 
-    def _posted(self, notice: Notice) -> Answer:
+    def _post(self, notice: Notice) -> PostResult:
         """Post, and post again where the same host redirects to. Another host gets neither text nor headers."""
         import httpx
 
@@ -95,7 +98,7 @@ class Delivery:
             home = url = httpx.URL(self._settings.url or "")
             for _ in range(MOST_REDIRECTS + 1):
                 with self.client.stream("POST", url, content=body, headers=headers) as response:
-                    answer = _judged(response)
+                    answer = _read_answer(response)
                     if response.status_code not in {301, 302, 307, 308} or "Location" not in response.headers:
                         return answer
                     url = url.join(response.headers["Location"])
@@ -104,29 +107,29 @@ class Delivery:
                 url = url.copy_with(username=home.username, password=home.password)
             return replace(answer, problem="it redirects in circles")
         except httpx.ConnectTimeout:
-            return Answer(False, problem=f"no connection within {TIMEOUT:g} seconds", retry_in=0.0)
+            return PostResult(False, problem=f"no connection within {TIMEOUT:g} seconds", retry_in=0.0)
         except httpx.TimeoutException:
             # It may have arrived; a second one would be one too many.
-            return Answer(False, problem=f"no answer within {TIMEOUT:g} seconds")
+            return PostResult(False, problem=f"no answer within {TIMEOUT:g} seconds")
         except (httpx.NetworkError, httpx.RemoteProtocolError, httpx.ProxyError) as error:
-            return Answer(False, problem=_plain(error), retry_in=0.0)
+            return PostResult(False, problem=_plain_words(error), retry_in=0.0)
         except Exception as error:  # noqa: BLE001 -- the entry of a thread, and a notification must not fail a run
-            return Answer(False, problem=f"{type(error).__name__}: {error}")
+            return PostResult(False, problem=f"{type(error).__name__}: {error}")
 
 
-def _plain(error: Exception) -> str:
+def _plain_words(error: Exception) -> str:
     """`Connection refused`, not `[Errno 111] Connection refused`."""
     text = str(error)
     return (text.partition("] ")[2] if text.startswith("[Errno") else text) or type(error).__name__
 
 
-def _judged(response: httpx.Response) -> Answer:
+def _read_answer(response: httpx.Response) -> PostResult:
     text = _beginning(response)
     status = response.status_code
     if response.is_success:
-        return Answer(True, status, text)
+        return PostResult(True, status, text)
     again = _retry_after(response) if status == 429 or status >= 500 else None
-    return Answer(False, status, text, f"{status} {response.reason_phrase}".strip(), again)
+    return PostResult(False, status, text, f"{status} {response.reason_phrase}".strip(), again)
 
 
 def _beginning(response: httpx.Response) -> str:

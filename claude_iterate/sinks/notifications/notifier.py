@@ -5,7 +5,6 @@ Whatever the receiver does, it costs the run no time and one warning at most; cl
 
 from __future__ import annotations
 
-import contextlib
 import queue
 import threading
 from collections.abc import Callable, Mapping
@@ -67,10 +66,6 @@ class Notifier:
             self._put(replace(notice, title=clean(notice.title), body=clean(notice.body), facts=notice.facts | words))
             self._start()
 
-    def _clean(self, text: str) -> str:
-        """Without secrets, and without what would control the receiver's terminal."""
-        return sanitize_terminal(self._redactor.clean(text))
-
     def close(self) -> None:
         """Send what is left, in order. If that takes too long, only the last notice, then give up."""
         if self._worker is None:
@@ -78,26 +73,37 @@ class Notifier:
         self._put(None)
         self._worker.join(IN_ORDER)
         if self._worker.is_alive():
-            self._send_last(self._worker)
+            left = self._take_all()
+            self._put(None)
+            self._left_out += max(0, len(left) - 1)
+            if left:  # the worker waits for the receiver, or for its next try
+                self._send(left[-1], tries=1, patience=LAST)
+            else:
+                self._worker.join(LAST)
         self._over.set()
         if self._left_out:
             self._warn_once(f"{self._delivery.host} is slow: notifications left out: {self._left_out}.")
+
+    def _clean(self, text: str) -> str:
+        """Without secrets, and without what would control the receiver's terminal."""
+        return sanitize_terminal(self._redactor.clean(text))
 
     def _put(self, notice: Notice | None) -> None:
         while True:
             try:
                 return self._waiting.put_nowait(notice)
             except queue.Full:
-                self._left_out += len(self._taken(1))
+                self._left_out += self._take() is not None
 
-    def _taken(self, most: int) -> list[Notice]:
-        """Take so many out of the queue, without waiting."""
-        found: list[Notice] = []
-        with contextlib.suppress(queue.Empty):
-            while len(found) < most:
-                notice = self._waiting.get_nowait()
-                found += [notice] if notice is not None else []
-        return found
+    def _take(self) -> Notice | None:
+        """The oldest notice that waits; None when there is none."""
+        try:
+            return self._waiting.get_nowait()
+        except queue.Empty:
+            return None
+
+    def _take_all(self) -> list[Notice]:
+        return list(iter(self._take, None))
 
     def _start(self) -> None:
         if self._worker is None and self._settings.notify.events:
@@ -108,29 +114,17 @@ class Notifier:
         try:
             _ = self._delivery.client
             while (notice := self._waiting.get()) is not None:
-                self._send(notice)
+                # A receiver that failed the last time is asked once, until it is back.
+                self._send(notice, 1 if self._failing else TRIES)
         except Exception as error:  # noqa: BLE001 -- the entry of a thread
             self._warn_once(f"Notifications to {self._delivery.host} fail: {type(error).__name__}: {error}.")
 
-    def _send(self, notice: Notice) -> None:
-        # A receiver that failed the last time is asked once, until it is back.
-        answer = self._delivery.send(
-            notice, lambda seconds: not self._over.wait(seconds), 1 if self._failing else TRIES
-        )
+    def _send(self, notice: Notice, tries: int, patience: float | None = None) -> None:
+        answer = self._delivery.send(notice, lambda seconds: not self._over.wait(seconds), tries, patience)
         self._failing = not answer.delivered
-        if self._failing:
+        if self._failing and patience is None:  # the last notice is handed over, and its answer not waited for
             said = f": {one_line(answer.text)[:200]}" if answer.text else ""
             self._warn_once(f"Notifications to {self._delivery.host} fail: {answer.problem}{said}.")
-
-    def _send_last(self, worker: threading.Thread) -> None:
-        """In a thread of its own, because the first one waits for the receiver or for its next try."""
-        left = self._taken(CAPACITY)
-        self._put(None)
-        if left:
-            self._left_out += len(left) - 1
-            worker = threading.Thread(target=self._send, args=left[-1:], daemon=True, name="last-notification")
-            worker.start()
-        worker.join(LAST)
 
     def _warn_once(self, text: str) -> None:
         warn, self._warn = self._warn, None
