@@ -17,8 +17,8 @@ from claude_iterate.agent.command.command_line import Looking, file_if_long
 from claude_iterate.agent.command.environment import call_environment
 from claude_iterate.agent.command.sandbox import Command
 from claude_iterate.agent.processes.child import ChildProcess, Printed, Recording
-from claude_iterate.agent.protocol.call_cost import Used
 from claude_iterate.agent.protocol.stream import Translator
+from claude_iterate.agent.protocol.usage import Used
 from claude_iterate.core import events
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.outcomes.classes import classify

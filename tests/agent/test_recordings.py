@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.agent.protocol.call_cost import Used
 from claude_iterate.agent.protocol.stream import Translator
+from claude_iterate.agent.protocol.usage import Used
 from claude_iterate.core import events
 from claude_iterate.core.events import AgentExited, AgentNoted, Entry, IterationStarted, LimitReported
 from claude_iterate.core.outcomes.classes import classify

@@ -3,9 +3,24 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, TypeVar
 
 from claude_iterate.core.reports import json_input
+
+T = TypeVar("T")
+
+
+class Recent(dict[str, T]):
+    """The last so many entries: a stream without end must not fill our memory."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+
+    def __setitem__(self, key: str, value: T) -> None:
+        super().__setitem__(key, value)
+        if len(self) > self._most:
+            del self[next(iter(self))]
 
 
 def word(value: Any) -> str:
@@ -30,6 +45,16 @@ def whole(value: Any) -> int:
         return value
     found = number(value)
     return int(found) if found is not None else 0
+
+
+def table(value: Any) -> dict[str, Any]:
+    """A table, or an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def tables(value: Any) -> list[dict[str, Any]]:
+    """The tables in a list; anything else in it is left out."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def texts(value: Any) -> tuple[str, ...]:

@@ -9,25 +9,33 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
-from claude_iterate.agent.protocol.call_cost import CallCost, Used
-from claude_iterate.agent.protocol.fields import number, text_of, word
-from claude_iterate.agent.protocol.message_usage import MessageUsage
-from claude_iterate.agent.protocol.result import read_result
-from claude_iterate.agent.protocol.system_lines import SYSTEM, remark
+from claude_iterate.agent.protocol.fields import Recent, number, table, tables, text_of, texts, whole, word
+from claude_iterate.agent.protocol.usage import CallUsage, Used, model_rows, total_cost, total_tokens
 from claude_iterate.core import events
-from claude_iterate.core.events import Event, StreamEvent
+from claude_iterate.core.events import Denial, Event, StreamEvent
+from claude_iterate.core.events.stream_events import request_of
 from claude_iterate.core.outcomes import reset_times
 from claude_iterate.core.reports import json_input
 
 PREVIEW = 2000
 LONGEST_ERROR_LINE = 20_000
-_REMEMBERED_TOOLS = 4096
-_REMEMBERED_REFUSALS = 256
+_REMEMBERED = 4096
 _REFUSAL = 500
 _REASON = "What required approval: "
 _FACTS = ("type", "backgroundTaskId", "interrupted", "returnCodeInterpretation")
+MOST_TURNS = 1_000_000
+LARGEST_ANSWER = 1 << 20
+"""Bytes. No honest answer to a hundred requirements comes near."""
+SCHEMA_TOOL = "StructuredOutput"
+"""Claude Code has this tool when it was given a schema for the answer."""
+_MOST_TASKS = 1000
+_MOST_TOOLS = 50
+_LONGEST_NAME = 80
+"""Characters of a tool's name, few enough for every journal to have it."""
+_NOT_SHOWN = frozenset({"type", "subtype", "uuid", "session_id", "parent_tool_use_id", "request_id", "timestamp"})
 
 
 class Translator:
@@ -37,13 +45,13 @@ class Translator:
 
     def __init__(self, resumed: Used | None = None, paid: bool = True) -> None:
         self._paid = paid
-        self._cost = CallCost(resumed or Used())
-        self._names: dict[str, str] = {}
-        self._refusals: dict[str, events.ToolDenied] = {}
+        self._usage = CallUsage(resumed or Used())
+        self._names: Recent[str] = Recent(_REMEMBERED)
+        # The result names denials by their tool call; only what came before says why.
+        self._refusals: Recent[events.ToolDenied] = Recent(_REMEMBERED)
         self._limits: list[tuple[str, str]] = []
-        self._ended_tasks: set[str] = set()
-        self._used = 0
-        self._messages = MessageUsage()
+        self._ended_tasks: Recent[bool] = Recent(_REMEMBERED)
+        self._last_request = 0
         self._kinds: dict[str, Callable[[dict[str, Any]], list[StreamEvent]]] = {
             "assistant": self._assistant,
             "user": self._user,
@@ -58,7 +66,7 @@ class Translator:
         if stream == "stderr":
             return [events.ErrorPrinted(line[:LONGEST_ERROR_LINE].decode("utf-8", "replace")) for line in lines]
         found: list[Event] = [event for line in lines for event in self.translate(line)]
-        used = self._messages.news()
+        used = self._usage.news()
         if not self._paid:
             return [_unpaid(event) for event in found]
         return found if used is None else [*found, used]
@@ -72,23 +80,17 @@ class Translator:
             return [events.GarbageSeen(line[:PREVIEW].decode("utf-8", "replace"), len(line))]
         kind = word(document.get("type"))
         read = self._kinds.get(kind)
-        return read(document) if read else [events.AgentNoted(kind or "unknown", remark(document))]
+        return read(document) if read else [events.AgentNoted(kind or "unknown", _remark(document))]
 
     def _result(self, document: dict[str, Any]) -> list[StreamEvent]:
-        named = read_result(document, self._used, self._refusals)
-        result = self._cost.of_this_call(named, document, self._messages.sum)
-        if not result.untold:
-            self._messages.settle(result)
-        return [result]
+        return [self._usage.settle(_read_result(document, self._last_request, self._refusals), document)]
 
     def _assistant(self, document: dict[str, Any]) -> list[StreamEvent]:
         parent = word(document.get("parent_tool_use_id"))
         error = word(document.get("error"))
-        message = document.get("message")
-        if type(message) is dict:
-            size = self._messages.count(message)
-            if size and not parent:
-                self._used = size
+        size = self._usage.count(table(document.get("message")))
+        if size and not parent:
+            self._last_request = size
         found: list[StreamEvent] = []
         for block in _blocks(document):
             kind = block.get("type")
@@ -101,18 +103,17 @@ class Translator:
             elif kind == "redacted_thinking":
                 found.append(events.Thought("(hidden)", parent))
             else:
-                found.append(events.AgentNoted(word(kind) or "block", remark(block)))
-        params = document.get("api_error_params")
-        if isinstance(params, dict) and isinstance(params.get("rate_limit_info"), dict):
-            found += self._limit({"rate_limit_info": params["rate_limit_info"]})
+                found.append(events.AgentNoted(word(kind) or "block", _remark(block)))
+        if info := table(table(document.get("api_error_params")).get("rate_limit_info")):
+            found += self._limit({"rate_limit_info": info})
         return found
 
     def _tool_call(self, block: dict[str, Any], parent: str) -> events.ToolCalled:
         given, identity, name = block.get("input"), word(block.get("id")), word(block.get("name"))
-        if len(self._names) >= _REMEMBERED_TOOLS:
-            self._names.clear()
         self._names[identity] = name
-        return events.ToolCalled(identity, name, _table(given if isinstance(given, dict) else {"input": given}), parent)
+        return events.ToolCalled(
+            identity, name, _shallow(given if isinstance(given, dict) else {"input": given}), parent
+        )
 
     def _user(self, document: dict[str, Any]) -> list[StreamEvent]:
         parent = word(document.get("parent_tool_use_id"))
@@ -132,14 +133,8 @@ class Translator:
         name, text = self._names.pop(identity, ""), said if type(said) is str else text_of(said)
         if is_error is True:
             refusal = self._refusals.get(identity, events.ToolDenied(identity))
-            self._remember_refusal(replace(refusal, said=_what_is_refused(text)))
+            self._refusals[identity] = replace(refusal, said=_what_is_refused(text))
         return events.ToolAnswered(identity, name, text, is_error is True, facts, parent)
-
-    def _remember_refusal(self, refusal: events.ToolDenied) -> None:
-        """The result names denials by their tool call; only what came before says why."""
-        if len(self._refusals) >= _REMEMBERED_REFUSALS:
-            del self._refusals[next(iter(self._refusals))]
-        self._refusals[refusal.id] = refusal
 
     def _limit(self, document: dict[str, Any]) -> list[StreamEvent]:
         """The windows. The error message that follows repeats one of them."""
@@ -152,18 +147,18 @@ class Translator:
 
     def _system(self, document: dict[str, Any]) -> list[StreamEvent]:
         subtype = word(document.get("subtype"))
-        read = SYSTEM.get(subtype)
-        event = read(document) if read else events.AgentNoted(subtype or "system", remark(document))
+        read = _SYSTEM.get(subtype)
+        event = read(document) if read else events.AgentNoted(subtype or "system", _remark(document))
         if isinstance(event, events.TaskStarted):
-            self._ended_tasks.discard(event.id)
+            self._ended_tasks.pop(event.id, None)
         elif isinstance(event, events.TaskEnded):
             # Claude Code reports an end twice: as an update of the task, then as a notification.
             if event.id in self._ended_tasks:
                 return []
-            self._ended_tasks.add(event.id)
+            self._ended_tasks[event.id] = True
         elif isinstance(event, events.ToolDenied):
             event = replace(event, said=_what_is_refused(event.said))
-            self._remember_refusal(event)
+            self._refusals[event.id] = event
         return [event]
 
 
@@ -181,10 +176,10 @@ def _facts(result: Any) -> dict[str, Any]:
     kept = {name: result[name] for name in _FACTS if name in result}
     if isinstance(result.get("file"), dict) and "numLines" in result["file"]:
         kept["file"] = {"numLines": result["file"]["numLines"]}
-    return _table(kept)
+    return _shallow(kept)
 
 
-def _table(values: dict[str, Any]) -> dict[str, Any]:
+def _shallow(values: dict[str, Any]) -> dict[str, Any]:
     """The table, or a note in its place when it is nested too deeply."""
     return {"input": "(nested too deeply to show)"} if json_input.is_deep(values) else values
 
@@ -208,11 +203,11 @@ def _what_is_refused(text: str) -> str:
 def _windows(document: dict[str, Any]) -> list[StreamEvent]:
     info = document.get("rate_limit_info")
     if not isinstance(info, dict):
-        return [events.AgentNoted("rate_limit_event", remark(document))]
+        return [events.AgentNoted("rate_limit_event", _remark(document))]
     window = word(info.get("rateLimitType"))
     rows = info.get("unifiedWindows")
     # Newer releases report all windows at once, and details of the window in question often only there.
-    windows = {name: row for name, row in rows.items() if isinstance(row, dict)} if isinstance(rows, dict) else {}
+    windows = {name: row for name, row in table(rows).items() if isinstance(row, dict)}
     own = windows.pop(window, {})
     others = (_window("allowed", name, row) for name, row in windows.items())
     return [*others, _window(word(info.get("status")), window, info, own)]
@@ -225,3 +220,156 @@ def _window(status: str, name: str, *rows: dict[str, Any]) -> events.LimitReport
         for key in ("resetsAt", "utilization")
     )
     return events.LimitReported(status, name, reset_times.in_seconds(resets), used)
+
+
+def _read_session(document: dict[str, Any]) -> StreamEvent:
+    tools = document["tools"] if isinstance(document.get("tools"), list) else []
+    return events.SessionOpened(
+        word(document.get("session_id")),
+        word(document.get("model")),
+        word(document.get("claude_code_version")),
+        word(document.get("permissionMode")),
+        (*_troubled_servers(document.get("mcp_servers")), *texts(document.get("plugin_errors"))),
+        SCHEMA_TOOL in tools,
+        word(document.get("cwd")),
+        tuple(name[:_LONGEST_NAME] for name in texts(tools[:_MOST_TOOLS])),
+    )
+
+
+def _troubled_servers(servers: Any) -> list[str]:
+    return [
+        f"MCP server {word(server.get('name'))}: {word(server.get('status'))}"
+        for server in tables(servers)
+        if server.get("status") not in {"connected", "pending", None}
+    ]
+
+
+def _read_retry(document: dict[str, Any]) -> StreamEvent:
+    delay = number(document.get("retry_delay_ms"))
+    return events.ApiRetried(
+        whole(document.get("attempt")),
+        whole(document.get("max_retries")),
+        (delay or 0.0) / 1000,
+        whole(document.get("error_status")) or None,
+        word(document.get("error")),
+    )
+
+
+def _read_task(document: dict[str, Any]) -> events.TaskStarted:
+    return events.TaskStarted(*_words(document, "task_id", "task_type", "description"))
+
+
+def _read_tasks(document: dict[str, Any]) -> StreamEvent:
+    tasks = document.get("tasks")
+    if not isinstance(tasks, list):
+        return events.AgentNoted("background_tasks_changed", _remark(document))
+    return events.TasksListed(tuple(_read_task(task) for task in tables(tasks[:_MOST_TASKS])))
+
+
+def _read_task_update(document: dict[str, Any]) -> StreamEvent:
+    status = word(table(document.get("patch")).get("status"))
+    if status in {"completed", "failed", "stopped", "killed"}:
+        return events.TaskEnded(word(document.get("task_id")), status)
+    return events.AgentNoted("task_updated", status)
+
+
+def _read_compaction(document: dict[str, Any]) -> StreamEvent:
+    about = table(document.get("compact_metadata"))
+    return events.ContextCompacted(word(about.get("trigger")), whole(about.get("pre_tokens")))
+
+
+def _read_denial(document: dict[str, Any]) -> events.ToolDenied:
+    identity, tool, said, why = _words(document, "tool_use_id", "tool_name", "message", "decision_reason_type")
+    return events.ToolDenied(identity, tool, said, why[:80])
+
+
+def _words(document: dict[str, Any], *names: str) -> list[str]:
+    return [word(document.get(name)) for name in names]
+
+
+_SYSTEM: dict[str, Callable[[dict[str, Any]], StreamEvent]] = {
+    "init": _read_session,
+    "api_retry": _read_retry,
+    "compact_boundary": _read_compaction,
+    "task_started": _read_task,
+    "background_tasks_changed": _read_tasks,
+    "permission_denied": _read_denial,
+    "task_updated": _read_task_update,
+    "task_notification": lambda document: events.TaskEnded(*_words(document, "task_id", "status", "summary")),
+}
+"""What reads a line, by its subtype. Of all others there is a remark."""
+
+
+def _remark(document: dict[str, Any]) -> str:
+    """A notice as text for users: its short values; long ones are in the raw stream."""
+    said = [
+        f"{key}={value}"
+        for key, value in document.items()
+        if key not in _NOT_SHOWN and isinstance(value, str | int | float) and value != ""
+    ]
+    return " ".join(said)[:500]
+
+
+def _read_result(document: dict[str, Any], used: int, refusals: dict[str, events.ToolDenied]) -> events.ResultReported:
+    """The result; `used` is the size of the last request in tokens, `refusals` say why tools were refused, by the id of
+    their call. The cost is the total that Claude Code names, see `usage`.
+
+    One whose `is_error` is neither true nor false is malformed: an error, whatever else it says.
+    """
+    subtype = word(document.get("subtype"))
+    is_error = document.get("is_error")
+    cost = total_cost(document)
+    turns, tokens = whole(document.get("num_turns")), total_tokens(document)
+    structured, refused = _structured_answer(document.get("structured_output"))
+    return events.ResultReported(
+        subtype=subtype,
+        is_error=is_error is not False,
+        text=text_of(document.get("result")),
+        errors=texts(document.get("errors")),
+        api_error_status=whole(document.get("api_error_status")) or None,
+        session=word(document.get("session_id")),
+        turns=turns if 0 <= turns <= MOST_TURNS else 0,
+        cost_usd=cost or 0.0,
+        tokens=tokens,
+        denials=tuple(_denial(item, refusals) for item in tables(document.get("permission_denials"))),
+        context=_context(document, used),
+        untold=cost is None,
+        structured=structured,
+        refused_bytes=refused,
+        signs=_signs(document),
+        malformed=not isinstance(is_error, bool),
+        duration_ms=max(0, whole(document.get("duration_ms"))),
+        duration_api_ms=max(0, whole(document.get("duration_api_ms"))),
+    )
+
+
+def _signs(document: dict[str, Any]) -> tuple[str, ...]:
+    found = (word(document.get(name))[:80] for name in ("api_error", "api_error_type", "terminal_reason"))
+    return tuple(dict.fromkeys(sign for sign in found if sign not in {"", "completed"}))
+
+
+def _structured_answer(answer: Any) -> tuple[dict[str, Any] | None, int]:
+    """The answer in our schema, empty when it is no table, None when there is none; one that is far too large is
+    refused, and its size is told."""
+    if answer is None:
+        return None, 0
+    if not isinstance(answer, dict) or json_input.is_deep(answer):
+        return {}, 0
+    try:
+        size = len(msgspec.json.encode(answer))
+    except (ValueError, OverflowError):  # such as a number of a thousand digits
+        return {}, 0
+    return (answer, 0) if size <= LARGEST_ANSWER else (None, size)
+
+
+def _context(document: dict[str, Any], used: int) -> float | None:
+    """How full the context was at the end, from 0 to 1: the last request's tokens against the model's window."""
+    windows = [whole(row.get("contextWindow")) for row in model_rows(document)]
+    return used / max(windows) if used > 0 and windows and max(windows) > 0 else None
+
+
+def _denial(item: dict[str, Any], refusals: dict[str, events.ToolDenied]) -> Denial:
+    refusal = refusals.get(word(item.get("tool_use_id"))) or events.ToolDenied("")
+    given = item.get("tool_input")
+    detail = request_of(given) if isinstance(given, dict) else ""
+    return Denial(word(item.get("tool_name")) or "a tool", detail, refusal.said, refusal.why)

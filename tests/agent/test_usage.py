@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from claude_iterate.agent.protocol import message_usage
+from claude_iterate.agent.protocol import usage
 from claude_iterate.agent.protocol.stream import Translator
 from claude_iterate.core.events import ResultReported, Tokens, UsageReported
 
@@ -85,15 +85,15 @@ def test_odd_figures_count_for_nothing(odd: Any) -> None:
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only recent messages are remembered; the lines of one message are close together."""
-    monkeypatch.setattr(message_usage, "_REMEMBERED", 3)
-    counted = message_usage.MessageUsage()
+    monkeypatch.setattr(usage, "_REMEMBERED_MESSAGES", 6)
+    counted = usage.CallUsage(usage.Used())
     for number in range(100):
         for _ in range(3):
             counted.count({"id": str(number), "usage": tokens(1)})
     found = counted.news()
     assert found is not None
     assert found.tokens.input == 100
-    assert len(vars(counted)["_known"] | vars(counted)["_older"]) <= 6
+    assert len(vars(counted)["_known"]) <= 6
 
 
 def test_an_answer_that_was_interrupted_is_not_in_the_result() -> None:
