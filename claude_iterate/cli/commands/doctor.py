@@ -7,8 +7,7 @@ from msgspec.structs import asdict, replace
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.formats import counted
-from claude_iterate.operations.doctor import workspace_checks
-from claude_iterate.operations.doctor.computer_checks import examine
+from claude_iterate.operations import doctor
 
 _SYMBOL = {"ok": "good", "warning": "warning", "problem": "bad"}
 
@@ -19,9 +18,9 @@ _SYMBOL = {"ok": "good", "warning": "warning", "problem": "bad"}
 def command(invocation: Invocation, fix: bool, as_json: bool) -> int:
     """Check Claude, git, folders, settings and workspaces. Exit code 1: there is a problem to fix."""
     project = replace(invocation, warns=False).project  # a check names unknown variables
-    fixed = workspace_checks.fix(project) if fix else []
+    fixed = doctor.fix(project) if fix else []
     # What could not be fixed is found again by its check.
-    findings = examine(project)
+    findings = doctor.examine(project)
     problems = sum(finding.state == "problem" for finding in (*fixed, *findings))
     if as_json:
         done = {"fixed": [asdict(finding) for finding in fixed]} if fix else {}
