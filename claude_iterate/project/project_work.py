@@ -89,7 +89,6 @@ class Work:
         """Keep the snapshots of the newest runs only."""
         if self._snapshots is None:
             return
-
         try:
             # By their time: the workspace of another checkout of the repository counts its runs for itself.
             runs = sorted(self._snapshots.runs(), key=lambda run: run.partition("-")[2])
@@ -104,7 +103,6 @@ class Work:
         self._how = "files" if self._wanted != "auto" else "store"
         if self._wanted == "files" or not _is_in_repository(self._place.root):
             return
-
         try:
             self._snapshots = Snapshots(self._place, self._environ, filters=self._filters)
             self._how = "git"
@@ -112,13 +110,12 @@ class Work:
             pass
 
     def _look_by_git(self, name: str, since: tuple[str, str] | None, looked_at: float) -> Look:
-
         assert self._snapshots is not None
         try:
             now = self._snapshots.take(name)
             tree, head = (self._last.tree, self._last.head) if self._last is not None else since or ("", "")
             changes = self._differences(tree, now) if tree else None
-            commits = self._snapshots.commits(head, now.head, max(0, int(looked_at) - _UNSURE)) if tree else 0
+            commits = self._snapshots.count_commits(head, now.head, max(0, int(looked_at) - _UNSURE)) if tree else 0
         except GitProblem as problem:
             return Look("git", problem=str(problem))
         inside = self._changes_inside(now)
@@ -151,14 +148,14 @@ class Work:
         if not now.whole:
             return Look("files", problem=f"there are more than {scan.MOST_FILES:,} files")
         changes = scan.differences(before, now) if before is not None and before.whole else None
-        kept = self._kept(name, now, changes, since) if self._how == "store" else None
+        kept = self._keep(name, now, changes, since) if self._how == "store" else None
         if kept is None:
             return Look(self._how, changes=changes)
         if changes is None and since is not None and self._snapshots is not None:
             changes = self._snapshots.differences(since[0], kept.tree)
         return Look("store", kept.tree, kept.ref, changes=changes, left_out=tuple(sorted(kept.left_out.items())))
 
-    def _kept(
+    def _keep(
         self, name: str, now: Scan, changes: dict[str, str] | None, since: tuple[str, str] | None
     ) -> Snapshot | None:
         """The snapshot in a store of our own; None while there is nothing to keep, and where there is no git."""
@@ -172,7 +169,6 @@ class Work:
         if len(now.files) > MOST_STORED or sum(seen.mark[0] for seen in now.files.values()) > MOST_STORED_BYTES:
             self._how = "files"
             return None
-
         try:
             if self._snapshots is None:
                 self._snapshots = Snapshots(self._place, self._environ, self._store, self._filters)

@@ -138,7 +138,7 @@ class Snapshots:
         if free < MIN_FREE:
             raise GitProblem(f"a snapshot would leave less than {size(MIN_FREE)} of the disk free")
 
-    def commits(self, before: str, after: str, moment: int = 0) -> int:
+    def count_commits(self, before: str, after: str, moment: int = 0) -> int:
         """How many commits were made on the way from one HEAD to the other, since that moment (epoch seconds): a branch
         that was only switched to was made earlier. One of our own files alone, such as a summary, does not count."""
         if not after or before == after:

@@ -101,9 +101,9 @@ def test_commits_are_counted(repository: Repository) -> None:
         repository.commit(text)
     after = repository.take()
     assert after.branch == "main"
-    assert repository.snapshots.commits(before.head, after.head) == 2
+    assert repository.snapshots.count_commits(before.head, after.head) == 2
     repository.git("commit", "-q", "--amend", "--allow-empty", "-m", "other")
-    assert repository.snapshots.commits(after.head, repository.take().head) == 1
+    assert repository.snapshots.count_commits(after.head, repository.take().head) == 1
 
 
 def test_commits_of_our_own_files_do_not_count(repository: Repository) -> None:
@@ -115,11 +115,11 @@ def test_commits_of_our_own_files_do_not_count(repository: Repository) -> None:
         ours.write_text(text)
         repository.commit()
     after = repository.take()
-    assert repository.snapshots.commits(before.head, after.head) == 0
+    assert repository.snapshots.count_commits(before.head, after.head) == 0
     ours.write_text("3")
     repository.write(a="work")
     repository.commit("both")
-    assert repository.snapshots.commits(before.head, repository.take().head) == 1
+    assert repository.snapshots.count_commits(before.head, repository.take().head) == 1
 
 
 def test_a_merge_counts_if_it_brings_work_from_either_side(repository: Repository) -> None:
@@ -135,7 +135,7 @@ def test_a_merge_counts_if_it_brings_work_from_either_side(repository: Repositor
     before = repository.take()
     repository.git("merge", "-q", "--no-ff", "-m", "merge", "side")
     after = repository.take()
-    assert repository.snapshots.commits(before.head, after.head) == 2
+    assert repository.snapshots.count_commits(before.head, after.head) == 2
 
 
 def test_ignored_files_are_never_captured(repository: Repository) -> None:
@@ -192,7 +192,7 @@ def test_a_branch_without_commits(tmp_path: Path) -> None:
     assert repository.files(repository.take().tree) == {"a": "1", "b": "2"}
     repository.commit()
     after = repository.take()
-    assert repository.snapshots.commits("", after.head) == 1
+    assert repository.snapshots.count_commits("", after.head) == 1
 
 
 def test_a_detached_head(repository: Repository) -> None:

@@ -11,9 +11,8 @@ from claude_iterate.core.formats import one_line, shortened
 from claude_iterate.core.rules.during import decide_check
 from claude_iterate.engine.shell_command import Ended, Program, ShellCommand, shell_line
 from claude_iterate.engine.supervisor import Supervisor
-from claude_iterate.project.suite_results import junit_files
-from claude_iterate.project.suite_results.runner_output import RunnerOutput
-from claude_iterate.project.suite_results.suite_counts import Counts
+from claude_iterate.project.junit_files import JunitProblem, find_written, read_junit_files
+from claude_iterate.project.suite_results import Counts, read_summary
 
 _TAIL = 2_000_000
 """Characters of the end of the output that summaries are looked for in."""
@@ -30,24 +29,19 @@ def count_tests(shell: ShellCommand, supervisor: Supervisor, root: Path, command
         return None, f"`{command}` {ended.how}"
     try:
         found = supervisor.meanwhile(lambda: _read(root, command, ended, began))
-    except junit_files.JunitProblem as problem:
+    except JunitProblem as problem:
         return None, f"`{command}` {ended.how}, and its JUnit file cannot be used: {problem}"
     if found is None:
         return None, f"`{command}` {ended.how}, and no counts of tests are in its output"
-    return _recorded(found, command, ended), ""
+    return _as_recorded(found, command, ended), ""
 
 
 def _read(root: Path, command: str, ended: Ended, began: int) -> Counts | None:
     """JUnit files are exact; what is printed is for people."""
-    written = junit_files.read(junit_files.written_by(command, root, began))
-    if written is not None:
-        return written
-    output = RunnerOutput()
-    output.hear(line.encode("utf-8", "replace") for line in ended.output.split("\n"))
-    return output.counts()
+    return read_junit_files(find_written(command, root, began)) or read_summary(ended.output)
 
 
-def _recorded(found: Counts, command: str, ended: Ended) -> TestCounts:
+def _as_recorded(found: Counts, command: str, ended: Ended) -> TestCounts:
     red = tuple(shortened(one_line(name), _LONGEST) for name in found.red)
     errors = found.errors
     if ended.code and not found.failed + errors:

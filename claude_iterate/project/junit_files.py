@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from xml.parsers import expat
 
-from claude_iterate.project.suite_results.suite_counts import Counts, kept
+from claude_iterate.project.suite_results import Counts, first_names
 
 LARGEST = 64 << 20
 _MOST_FILES = 500
@@ -32,7 +32,7 @@ class JunitProblem(Exception):
     """A file is no JUnit file, is torn, too large, or unsafe to read."""
 
 
-def written_by(command: str, root: Path, since_ns: int) -> list[Path]:
+def find_written(command: str, root: Path, since_ns: int) -> list[Path]:
     """The JUnit files that a command has written since then: where it says so, or where runners usually put them."""
     words = (word.strip("'\"").rpartition("=")[2] for word in command.split())
     named = [root / word for word in words if word.endswith(".xml")]
@@ -48,7 +48,7 @@ def _is_new(path: Path, since_ns: int) -> bool:
         return False
 
 
-def read(paths: Iterable[Path]) -> Counts | None:
+def read_junit_files(paths: Iterable[Path]) -> Counts | None:
     """The sum over these files; None without any. A JunitProblem when one cannot be trusted: half a sum would lie."""
     every = [_Document().read(path) for path in paths]
     if not every:
@@ -59,7 +59,7 @@ def read(paths: Iterable[Path]) -> Counts | None:
         sum(counts.failed for counts in every),
         sum(counts.errors for counts in every),
         sum(counts.skipped for counts in every),
-        kept([name for counts in every for name in counts.red]),
+        first_names([name for counts in every for name in counts.red]),
     )
 
 
@@ -90,7 +90,7 @@ class _Document:
         if self._root not in {"testsuites", "testsuite"}:
             raise JunitProblem(f"{path.name} is no JUnit file")
         passed = self._cases - self._failed - self._errors - self._skipped
-        return Counts("junit", passed, self._failed, self._errors, self._skipped, kept(self._red))
+        return Counts("junit", passed, self._failed, self._errors, self._skipped, first_names(self._red))
 
     def _begin(self, name: str, values: dict[str, str]) -> None:
         self._root = self._root or name

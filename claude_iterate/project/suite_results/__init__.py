@@ -1,1 +1,0 @@
-"""What a test command printed or wrote, as counts. Pure but for the reading of JUnit files."""
