@@ -20,7 +20,7 @@ from claude_iterate.core.settings.layers import layer_from_document
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.errors import ExpectedError, UsageProblem, WorkspaceProblem
 from claude_iterate.operations import steering
-from claude_iterate.operations.run_processes.run_process import Began, Noted, Refused, RunProcess
+from claude_iterate.operations.run_processes import Began, Noted, Refused, RunProcess
 from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.operations.steering import Reply
 from claude_iterate.views import history_view, listing_view, run_view, workspace_view

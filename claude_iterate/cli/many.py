@@ -17,8 +17,7 @@ from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.tones import UNPROVEN, state_words
 from claude_iterate.errors import ExpectedError, UsageProblem
 from claude_iterate.operations import run_checks
-from claude_iterate.operations.run_processes.many_runs import ManyRuns, OneRun
-from claude_iterate.operations.run_processes.run_process import Noted, Refused
+from claude_iterate.operations.run_processes import ManyRuns, Noted, OneRun, Refused
 from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.system import terminals
 from claude_iterate.text import local_times
