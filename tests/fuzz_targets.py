@@ -44,12 +44,11 @@ from claude_iterate.sinks.console.console import Console
 from claude_iterate.sinks.fanout import Sink
 from claude_iterate.sinks.notifications.notices import notices
 from claude_iterate.sinks.text_log import TextLog
-from claude_iterate.workspace import metadata
+from claude_iterate.workspace import metadata, settings_reader
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder.control import RequestFolder
-from claude_iterate.workspace.settings_files import settings_reader
 from tests import fuzz_inputs
 
 RECORDINGS = sorted((Path(__file__).parent / "fixtures").glob("claude-*/*.ndjson"))

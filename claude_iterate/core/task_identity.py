@@ -5,18 +5,17 @@ A ticked box and blanks at the ends of lines do not make it another task; a box 
 
 from __future__ import annotations
 
+import hashlib
 import re
-
-from claude_iterate.core.checksums import checksum
 
 UNREADABLE = "unreadable"
 """Stands for instructions that are missing, empty or not text."""
 _BOX = re.compile(r"^(\s*(?:[-*+]|\d{1,9}[.)])\s+)\[[xX]\](?=\s|$)")
 
 
-def digest(data: bytes) -> str:
-    """The same for the same bytes, in 16 characters."""
-    return checksum(data)
+def checksum(data: bytes, size: int = 8) -> str:
+    """The same for the same bytes: two hexadecimal digits for each byte of `size`."""
+    return hashlib.blake2b(data, digest_size=size).hexdigest()
 
 
 def identity(text: str) -> str:
@@ -28,15 +27,15 @@ def identity(text: str) -> str:
         ticked += boxes
         lines.append(opened.rstrip())
     words = "\n".join(lines).strip()
-    return f"{digest(words.encode('utf-8', 'replace'))}+{ticked}" if words else UNREADABLE
+    return f"{checksum(words.encode('utf-8', 'replace'))}+{ticked}" if words else UNREADABLE
 
 
-def opened(text: str) -> str:
+def open_boxes(text: str) -> str:
     """The text with every box open."""
     return "".join(_BOX.sub(r"\1[ ]", line) for line in text.splitlines(keepends=True))
 
 
-def is_same(before: str, now: str) -> bool:
+def is_same_task(before: str, now: str) -> bool:
     """The task is the one it was, perhaps with more boxes ticked."""
     (old, _, done), (new, _, still_done) = before.partition("+"), now.partition("+")
     return old == new and _count(still_done) >= _count(done)

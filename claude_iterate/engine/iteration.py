@@ -22,7 +22,7 @@ from claude_iterate.core.outcomes.signatures import shown, signature
 from claude_iterate.core.rules import hints
 from claude_iterate.core.state.call_state import Call
 from claude_iterate.core.state.sessions import continuation
-from claude_iterate.core.task_identity import digest, identity
+from claude_iterate.core.task_identity import checksum, identity
 from claude_iterate.engine.call import AgentCall, outcome_of_call, outcome_of_problem
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.run_spec import RunSpec, Texts
@@ -94,8 +94,8 @@ class IterationRun(msgspec.Struct):
                 resumes=resumes,
                 notes=len(texts.notes),
                 report_id=report_id,
-                prompt_hash=digest(prompt),
-                instructions_hash=digest(texts.instructions.encode("utf-8", "replace")),
+                prompt_hash=checksum(prompt),
+                instructions_hash=checksum(texts.instructions.encode("utf-8", "replace")),
             )
         )
 

@@ -27,14 +27,13 @@ from claude_iterate.core.settings.layers import unknown_variables
 from claude_iterate.errors import ExpectedError, NewerFormat, WorkspaceProblem
 from claude_iterate.operations.permissions import unrestricted
 from claude_iterate.prompts import shipped_folder
-from claude_iterate.workspace import creation, leftover_files, metadata, metadata_updates, task_file
+from claude_iterate.workspace import creation, leftover_files, metadata, metadata_updates, settings_reader, task_file
 from claude_iterate.workspace.files import folders
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import PROJECT_FILES, Layout
 from claude_iterate.workspace.metadata import Metadata
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import hook_files, run_lock, runner
-from claude_iterate.workspace.settings_files import settings_reader
 
 _CREDENTIALS = ("ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_AUTH_TOKEN")
 _PROVIDERS = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")
@@ -107,7 +106,7 @@ def _login(project: Project) -> Iterator[Finding]:
         if environ.get(name):
             yield Finding("login", "ok", f"{name} is set")
             return
-    folder = settings_reader.expanded(environ.get("CLAUDE_CONFIG_DIR") or "~/.claude", environ)
+    folder = settings_reader.expand_path(environ.get("CLAUDE_CONFIG_DIR") or "~/.claude", environ)
     if (folder / ".credentials.json").exists():
         yield Finding("login", "ok", f"{folder / '.credentials.json'} is there")
     elif sys.platform == "darwin":

@@ -34,14 +34,13 @@ from claude_iterate.operations.user import User
 from claude_iterate.project.git import Git, GitProblem
 from claude_iterate.sinks.notifications import notices
 from claude_iterate.sinks.notifications.notifier import Notifier
-from claude_iterate.workspace import metadata, metadata_updates
+from claude_iterate.workspace import metadata, metadata_updates, settings_writer
 from claude_iterate.workspace.files import atomic, untrusted_files
 from claude_iterate.workspace.files.folders import writing
 from claude_iterate.workspace.files.untrusted_files import Snapshot
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import dry_run_files, run_lock
-from claude_iterate.workspace.settings_files import settings_writer
 
 
 def present(layout: Layout, replaces: bool = False) -> bytes | None:

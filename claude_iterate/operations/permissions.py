@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from claude_iterate.agent.command.command_line import decides_permissions
 from claude_iterate.agent.command.environment import claude_environment
 from claude_iterate.core.settings.declared import Settings
+from claude_iterate.workspace import settings_writer
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
-from claude_iterate.workspace.settings_files import settings_writer
 
 UNDECIDED = (
     "Nothing says what Claude may do, so it will be denied every edit and command.",

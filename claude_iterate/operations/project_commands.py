@@ -13,9 +13,9 @@ import msgspec
 
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.errors import ExpectedError
+from claude_iterate.workspace import settings_writer
 from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.project import Project
-from claude_iterate.workspace.settings_files import settings_writer
 
 WORDS = ("test", "build", "lint")
 _WORTH_ASKING = (*WORDS, "check", "typecheck", "type-check", "format")

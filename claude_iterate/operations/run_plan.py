@@ -25,14 +25,13 @@ from claude_iterate.operations.project_commands import find_test_command
 from claude_iterate.operations.prompt_texts import TextSource
 from claude_iterate.operations.run_checks import find_to_leave
 from claude_iterate.operations.run_request import RunRequest
-from claude_iterate.workspace import creation, leftover_files, metadata, metadata_updates
+from claude_iterate.workspace import creation, leftover_files, metadata, metadata_updates, settings_reader
 from claude_iterate.workspace.files.folders import writing
 from claude_iterate.workspace.inheritance import Inheritance
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.plan_file import PlanFile
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import dry_run_files
-from claude_iterate.workspace.settings_files import settings_reader
 
 
 class Agent(msgspec.Struct, frozen=True):

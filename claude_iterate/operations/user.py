@@ -18,11 +18,10 @@ from claude_iterate.core.settings.declared import Settings
 from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.operations.permissions import Permissions
 from claude_iterate.operations.project_commands import find_test_command
-from claude_iterate.workspace import metadata
+from claude_iterate.workspace import metadata, settings_writer
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import run_lock
-from claude_iterate.workspace.settings_files import settings_writer
 
 
 class User(Protocol):

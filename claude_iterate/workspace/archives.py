@@ -93,7 +93,7 @@ def list_archives(folder: Path) -> list[Archive]:
     )
 
 
-def names_in(folder: Path) -> list[str]:
+def list_names(folder: Path) -> list[str]:
     """The names of all archives, without reading any."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         return sorted(entry.name.removesuffix(ENDING) for entry in entries if _is_archive(entry))

@@ -41,18 +41,20 @@ def repair(layout: Layout, mode: str | None, settings: Mapping[str, Any]) -> Non
         if layout.metadata.exists():
             with writing(layout.name, layout.folder.parent):
                 layout.metadata.replace(layout.folder / ".metadata.json.bak")
-    whole = (_document(layout.name, "loop", {}) | document if document else rebuilt(layout)) | {"name": layout.name}
+    whole = (_document(layout.name, "loop", {}) | document if document else rebuild_metadata(layout)) | {
+        "name": layout.name
+    }
     if document and "format" not in document:
         del whole["format"]  # it stays a file of the original, in which a default value sets nothing
     if mode is not None:
         whole["mode"] = mode
     own = whole.get("config")
-    whole["config"] = _merged(own if isinstance(own, dict) else {}, nested(settings))
+    whole["config"] = _merge(own if isinstance(own, dict) else {}, nested(settings))
     with writing(layout.name, layout.folder.parent):
         _fill(layout, whole, None)
 
 
-def rebuilt(layout: Layout) -> dict[str, Any]:
+def rebuild_metadata(layout: Layout) -> dict[str, Any]:
     """New metadata for a workspace that has none, with what its newest journal knows."""
     document = _document(layout.name, "loop", {})
     found = reader.last_run(layout)
@@ -75,7 +77,7 @@ def nested(settings: Mapping[str, Any]) -> dict[str, Any]:
     return document
 
 
-def now() -> str:
+def moment_now() -> str:
     """This moment in the form that metadata uses: ISO 8601 in UTC with a Z, as the original wrote it."""
     return formats.moment(time.time())
 
@@ -85,7 +87,7 @@ def _document(name: str, mode: str, settings: Mapping[str, Any]) -> dict[str, An
         "format": FORMAT,
         "name": name,
         "mode": mode,
-        "created": now(),
+        "created": moment_now(),
         "status": "in_progress",
         "totalIterations": 0,
         "setupIterations": 0,
@@ -104,11 +106,11 @@ def _fill(layout: Layout, document: dict[str, Any], instructions: bytes | None) 
     atomic.write_json(layout.metadata, document)
 
 
-def _merged(base: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+def _merge(base: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
     result = dict(base)
     for key, value in more.items():
         there = result.get(key)
-        result[key] = _merged(there, value) if isinstance(there, dict) and isinstance(value, dict) else value
+        result[key] = _merge(there, value) if isinstance(there, dict) and isinstance(value, dict) else value
     return result
 
 

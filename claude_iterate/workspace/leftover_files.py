@@ -11,10 +11,10 @@ import re
 from pathlib import Path
 
 from claude_iterate.system import processes
+from claude_iterate.workspace import templates
 from claude_iterate.workspace.files import atomic, untrusted_files
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.templates import template_files
 
 UNTOUCHED = 3600.0
 """Seconds after which no process is still filling a folder."""
@@ -108,7 +108,7 @@ def _looks_like_ours(path: Path) -> bool:
         inside = {entry.name for entry in path.iterdir()}
     except OSError:
         return False
-    return not inside or bool(inside & {*_CONTENTS, template_files.ABOUT})
+    return not inside or bool(inside & {*_CONTENTS, templates.ABOUT})
 
 
 def _age(path: Path, now: float) -> float:

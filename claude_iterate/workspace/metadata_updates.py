@@ -156,7 +156,7 @@ def _without_report_of_another(about: Metadata, short: RunSummary, state: RunSta
     last, before = about.last_run, about.completed_task
     if last is not None:
         last = replace(last, completion=None)
-        if before is not None and state.claim.task and not task_identity.is_same(before, state.claim.task):
+        if before is not None and state.claim.task and not task_identity.is_same_task(before, state.claim.task):
             last = replace(last, report_of_task_before=True, progress=None, plan=None)
     return replace(about, status="completed" if short.proven else "in_progress", last_run=last)
 

@@ -13,12 +13,11 @@ import msgspec
 from claude_iterate.core import names
 from claude_iterate.core.settings.layers import Layer, Resolved, resolve
 from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.workspace import creation, metadata
+from claude_iterate.workspace import creation, metadata, settings_reader
 from claude_iterate.workspace.files import folders
 from claude_iterate.workspace.layout import Layout, is_project, named_folders
 from claude_iterate.workspace.metadata import Metadata
 from claude_iterate.workspace.run_folder import run_lock
-from claude_iterate.workspace.settings_files import settings_reader
 
 
 class Project(msgspec.Struct, frozen=True, dict=True):
@@ -127,4 +126,4 @@ class Project(msgspec.Struct, frozen=True, dict=True):
         return resolve([*layers, *(layer for layer in (self.flags, flags) if layer is not None)])
 
     def _within(self, text: str) -> Path:
-        return (self.root / settings_reader.expanded(text, self.environ)).absolute()
+        return (self.root / settings_reader.expand_path(text, self.environ)).absolute()

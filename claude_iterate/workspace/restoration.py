@@ -95,7 +95,7 @@ def restore(archive: Archive, folder: Path, outside_links: bool = False) -> str:
                 wanted = [entry for entry in entries if entry.path and entry.name not in NOT_OF_THE_WORK]
                 _write_files(source, wanted, made)
                 if all(entry.name != ".metadata.json" for entry in wanted):
-                    new = creation.rebuilt(Layout(folder.parent, made))
+                    new = creation.rebuild_metadata(Layout(folder.parent, made))
                     atomic.write_json(made / ".metadata.json", new)
                     warning = (
                         f"The archive has no .metadata.json. A new one says: {new['mode']} mode, default settings."

@@ -29,7 +29,7 @@ class StartingTask:
     def __init__(self, instructions: Path, replaced: tuple[str, ...] = ()) -> None:
         self._path = instructions
         self._text = untrusted_files.read(instructions, _MOST) or b""
-        stands = len(replaced) == 2 and task_identity.is_same(replaced[1], current(instructions))
+        stands = len(replaced) == 2 and task_identity.is_same_task(replaced[1], current(instructions))
         self._before = replaced[0] if stands else ""
 
     def compared(self, facts: Facts) -> Facts:
@@ -54,7 +54,7 @@ class StartingTask:
             return (), same
         old, new = (task_identity.identity(text.decode("utf-8", "replace")) for text in (self._text, now))
         old = self._before or old
-        return ((), same) if task_identity.is_same(old, new) else ((old, new), same)
+        return ((), same) if task_identity.is_same_task(old, new) else ((old, new), same)
 
     def lost(self) -> str:
         """Where they were, if the next run cannot read them. A folder that is gone, or is no workspace any more, has
@@ -76,4 +76,4 @@ def is_another(instructions: Path, before: object) -> bool:
     if not isinstance(before, str) or before in {"", task_identity.UNREADABLE}:
         return False
     now = current(instructions)
-    return now != task_identity.UNREADABLE and not task_identity.is_same(before, now)
+    return now != task_identity.UNREADABLE and not task_identity.is_same_task(before, now)

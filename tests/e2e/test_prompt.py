@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from claude_iterate.core.task_identity import digest
+from claude_iterate.core.task_identity import checksum
 from claude_iterate.selftest.harness.script_steps import more
 from tests.e2e.conftest import Loop
 
@@ -132,7 +132,7 @@ def test_what_was_sent_can_be_read_afterwards(loop: Loop) -> None:
         path = Path(loop.layout.sent(run, f"{number:04d}"))
         assert path.read_bytes() == stdin_of(loop, number)
         assert path.stat().st_mode & 0o777 == 0o600
-        assert event["prompt_hash"] == digest(path.read_bytes())
+        assert event["prompt_hash"] == checksum(path.read_bytes())
     assert first["prompt_hash"] != second["prompt_hash"]
     assert first["instructions_hash"] == second["instructions_hash"]
     (started,) = loop.events("RunStarted")

@@ -8,8 +8,8 @@ import pytest
 
 from claude_iterate.core.settings.layers import resolve
 from claude_iterate.errors import SettingsProblem
+from claude_iterate.workspace import settings_reader
 from claude_iterate.workspace.metadata import parse
-from claude_iterate.workspace.settings_files import settings_reader
 
 
 def environ(tmp_path: Path, **more: str) -> dict[str, str]:

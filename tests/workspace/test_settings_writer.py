@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from claude_iterate.errors import SettingsProblem, UsageProblem, WorkspaceProblem
+from claude_iterate.workspace import settings_reader, settings_writer
 from claude_iterate.workspace.run_folder import run_lock
-from claude_iterate.workspace.settings_files import settings_reader, settings_writer
 
 COMMENTED = """\
 # why we are slow
@@ -186,7 +186,7 @@ def test_nobodys_change_is_lost(tmp_path: Path, name: str) -> None:
     if path.suffix == ".json":
         path.write_text("{}")
     words = [f"c{number}" for number in range(8)]
-    program = "import sys, pathlib; from claude_iterate.workspace.settings_files import settings_writer as c\n"
+    program = "import sys, pathlib; from claude_iterate.workspace import settings_writer as c\n"
     program += "c._PATIENCE = 300; sys.stdin.read()\n"
     program += "for part in 'abc': c.add(pathlib.Path(sys.argv[1]), 'verification.checks', sys.argv[2] + part)"
     commands = [

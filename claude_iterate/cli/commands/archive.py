@@ -23,7 +23,7 @@ from claude_iterate.workspace.run_folder import run_lock
 
 def _archives(context: click.Context) -> Iterable[str]:
     """Each archive, and each workspace that has one: its newest is meant then."""
-    found = archives.names_in(completion.project_of(context).archive_folder)
+    found = archives.list_names(completion.project_of(context).archive_folder)
     return dict.fromkeys([*(re.sub(r"-\d{4}-\d\d-\d\dT[\d-]+$", "", name) for name in found), *found])
 
 

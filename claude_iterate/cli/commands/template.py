@@ -16,11 +16,11 @@ from claude_iterate.core.redact import mask_setting
 from claude_iterate.errors import SettingsProblem
 from claude_iterate.text.line_blocks import head
 from claude_iterate.views.settings_view import as_words
+from claude_iterate.workspace import templates
 from claude_iterate.workspace.files.folders import remove
-from claude_iterate.workspace.templates import template_creation, template_files
 
 _SHOWN_LINES = 10
-_offered = completion.words(lambda context: template_files.names_in(completion.project_of(context)))
+_offered = completion.words(lambda context: templates.list_names(completion.project_of(context)))
 _template = options.name_argument_of("template", offered=_offered)
 _workspace = options.name_argument_of("workspace")
 _global = options.flag("-g", "--global", "globally", help="Your own template, for all projects.")
@@ -56,8 +56,8 @@ def save(
     name = template or workspace
     folder = (project.global_templates_folder if globally else project.templates_folder) / name
     words = None if tags is None else list(dict.fromkeys(tag.strip() for tag in tags.split(",") if tag.strip()))
-    about = template_creation.About(description, words, estimated_iterations)
-    left_out = template_creation.save(layout, folder, about, force)
+    about = templates.About(description, words, estimated_iterations)
+    left_out = templates.save(layout, folder, about, force)
     scope = "global" if globally else "project"
     document = {"name": name, "scope": scope, "path": str(folder), "notCarried": left_out}
     then = f"Use it: claude-iterate template use {name} WORKSPACE"
@@ -75,8 +75,8 @@ def use(invocation: Invocation, template: str, workspace: str, as_json: bool) ->
     A template of this project is taken before one of your own.
     """
     project = invocation.project
-    found = template_files.find(project, template)
-    layout = template_files.use(project, found, workspace)
+    found = templates.find(project, template)
+    layout = templates.use(project, found, workspace)
     settings = _settings_of(found)
     document = {
         "name": workspace,
@@ -95,11 +95,11 @@ def use(invocation: Invocation, template: str, workspace: str, as_json: bool) ->
 def listing(invocation: Invocation, as_json: bool) -> None:
     """List the templates of this project and your own."""
     project = invocation.project
-    found = template_files.templates(project)
+    found = templates.list_templates(project)
     ours = {template.name for template in found if template.scope == "project"}
     rows = [_row(template, template.scope == "global" and template.name in ours) for template in found]
     if as_json:
-        places = {scope: str(folder) for scope, folder in template_files.folders(project).items()}
+        places = {scope: str(folder) for scope, folder in templates.template_folders(project).items()}
         output.document({"folders": places, "templates": rows})
     elif not rows:
         output.note(f"No templates in {project.templates_folder} or {project.global_templates_folder}.")
@@ -115,7 +115,7 @@ def listing(invocation: Invocation, as_json: bool) -> None:
 @_template
 def show(invocation: Invocation, template: str, as_json: bool) -> None:
     """Show what TEMPLATE says and sets, and how its instructions begin."""
-    found = template_files.find(invocation.project, template)
+    found = templates.find(invocation.project, template)
     problem = ""
     try:
         settings = _settings_of(found)
@@ -136,7 +136,7 @@ def show(invocation: Invocation, template: str, as_json: bool) -> None:
 @options.force_option
 def delete(invocation: Invocation, template: str, globally: bool, force: bool, as_json: bool) -> None:
     """Delete TEMPLATE of this project; with --global, your own."""
-    found = template_files.find(invocation.project, template, "global" if globally else "project")
+    found = templates.find(invocation.project, template, "global" if globally else "project")
     flags = " --global --force" if globally else " --force"
     again = f"claude-iterate template delete {template}{flags}"
     if not force:
@@ -147,7 +147,7 @@ def delete(invocation: Invocation, template: str, globally: bool, force: bool, a
     output.answer(as_json, document, f"Deleted the template {found.folder}")
 
 
-def _settings_of(template: template_files.Template) -> dict[str, Any]:
+def _settings_of(template: templates.Template) -> dict[str, Any]:
     """What the template sets, as JSON has it; what looks secret is masked."""
     return {key: plain(mask_setting(key, value)) for key, value in template.settings.values.items()}
 
@@ -156,7 +156,7 @@ def _lines(settings: dict[str, Any]) -> list[str]:
     return [f"{key} = {printable(as_words(key, value))}" for key, value in settings.items()]
 
 
-def _row(template: template_files.Template, hidden: bool) -> dict[str, Any]:
+def _row(template: templates.Template, hidden: bool) -> dict[str, Any]:
     return {
         "name": template.name,
         "scope": template.scope,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from claude_iterate.core.checksums import checksum
 from claude_iterate.core.formats import one_line, shortened
+from claude_iterate.core.task_identity import checksum
 
 _LONGEST = 4000
 """Characters of an error that count: its end, where programs say what is wrong."""

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from claude_iterate.core.checksums import checksum
 from claude_iterate.core.reports.markdown_lines import outside_code
+from claude_iterate.core.task_identity import checksum
 
 OPEN, DOING, DONE = "open", "doing", "done"
 _STATES = {"": OPEN, "~": DOING, "x": DONE, "X": DONE, "✓": DONE, "✔": DONE, "✅": DONE}

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from claude_iterate.core.checksums import checksum
 from claude_iterate.core.events import ClaimDropped, ProofChange, VerificationFinished
 from claude_iterate.core.events.reasons import NOT_PROVEN, Reason
 from claude_iterate.core.events.vocabulary import Kind, Purpose
@@ -20,7 +19,7 @@ from claude_iterate.core.state.claim_steps import CUT_OFF
 from claude_iterate.core.state.requests import claim_is_open
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.tampering.comparison import all_described
-from claude_iterate.core.task_identity import UNREADABLE, is_same
+from claude_iterate.core.task_identity import UNREADABLE, checksum, is_same_task
 from claude_iterate.core.tones import CHANGED, PLAN, REPORT
 
 NO_VERDICT = "The review gave no verdict"
@@ -54,7 +53,7 @@ def claim_is_outdated(state: RunState, facts: Facts) -> Verdict | None:
     iteration gets the new text."""
     claims = facts.only_verify or (state.last_status is not None and state.last_status.complete)
     stands = claims and (state.proof is None or state.proof.passed)
-    if not stands or not state.claim.task or not facts.task or is_same(state.claim.task, facts.task):
+    if not stands or not state.claim.task or not facts.task or is_same_task(state.claim.task, facts.task):
         return None
     lost = facts.task == UNREADABLE
     return ClaimDropped(f"INSTRUCTIONS.md {'can no longer be read' if lost else 'has another text now'}")

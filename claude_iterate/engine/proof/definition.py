@@ -17,9 +17,8 @@ from claude_iterate.core.tampering.check_words import named_by
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.project.proof_files import ProofFiles, Watched
-from claude_iterate.workspace import plan_file
+from claude_iterate.workspace import plan_file, settings_reader
 from claude_iterate.workspace.layout import PROJECT_FILES
-from claude_iterate.workspace.settings_files import settings_reader
 
 _AT_A_TIME = 0.01
 """Seconds: the engine has other things to do meanwhile."""

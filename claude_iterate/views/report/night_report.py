@@ -13,7 +13,7 @@ import msgspec
 from claude_iterate.core.events.reasons import ENDINGS
 from claude_iterate.core.events.run_events import JOURNAL_FORMAT
 from claude_iterate.core.formats import moment
-from claude_iterate.core.task_identity import digest, opened
+from claude_iterate.core.task_identity import checksum, open_boxes
 from claude_iterate.core.tones import Tone, state_words, tone
 from claude_iterate.views import history_view
 from claude_iterate.views.iteration_rows import Row
@@ -209,6 +209,6 @@ def _instructions(path: Path, given: str) -> tuple[str, str]:
     if data is None:
         return "", f"{path} is missing, unreadable, or larger than {untrusted_files.MOST // 1024} KB."
     text = data.decode("utf-8", "replace")
-    if given and given not in {digest(each.encode("utf-8", "replace")) for each in (text, opened(text))}:
+    if given and given not in {checksum(each.encode("utf-8", "replace")) for each in (text, open_boxes(text))}:
         return "", f"{path} has another text now than this run was given, which is in its log."
     return text, ""

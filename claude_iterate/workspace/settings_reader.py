@@ -45,13 +45,13 @@ def workspace_layer(metadata: Metadata) -> Layer:
 def user_folder(environ: Mapping[str, str], platform: str = sys.platform) -> Path:
     """Where this user's settings and templates live."""
     if environ.get("CLAUDE_ITERATE_CONFIG_DIR"):
-        return expanded(environ["CLAUDE_ITERATE_CONFIG_DIR"], environ)
+        return expand_path(environ["CLAUDE_ITERATE_CONFIG_DIR"], environ)
     if platform == "win32" and environ.get("APPDATA"):
         base = Path(environ["APPDATA"])
     elif platform == "darwin":
-        base = expanded("~/Library/Application Support", environ)
+        base = expand_path("~/Library/Application Support", environ)
     else:
-        base = expanded(environ.get("XDG_CONFIG_HOME") or "~/.config", environ)
+        base = expand_path(environ.get("XDG_CONFIG_HOME") or "~/.config", environ)
     return base / "claude-iterate"
 
 
@@ -65,7 +65,7 @@ def project_file(root: Path) -> Path | None:
     return _only_one(root, PROJECT_FILES)
 
 
-def expanded(text: str, environ: Mapping[str, str]) -> Path:
+def expand_path(text: str, environ: Mapping[str, str]) -> Path:
     """A path with a leading `~` replaced by this environment's home."""
     home = environ.get("HOME")
     if home and (text == "~" or text.startswith("~/")):
@@ -76,13 +76,13 @@ def expanded(text: str, environ: Mapping[str, str]) -> Path:
 def read_document(path: Path) -> dict[str, Any]:
     """The parsed file, TOML or JSON by its ending."""
     text = read_text(path)
-    language, parse = ("JSON", _parsed_json) if path.suffix == ".json" else ("TOML", _parsed_toml)
+    language, parse = ("JSON", _parse_json) if path.suffix == ".json" else ("TOML", _parse_toml)
     try:
         return parse(path, text)
     except ValueError:  # Python raises a plain one for these
-        raise _invalid(path, 1, language, "a number with thousands of digits") from None
+        raise _syntax_problem(path, 1, language, "a number with thousands of digits") from None
     except RecursionError:
-        raise _invalid(path, 1, language, "too deeply nested") from None
+        raise _syntax_problem(path, 1, language, "too deeply nested") from None
 
 
 def read_text(path: Path) -> str:
@@ -110,17 +110,17 @@ def _only_one(folder: Path, names: tuple[str, ...]) -> Path | None:
     return there[0] if there else None
 
 
-def _parsed_json(path: Path, text: str) -> dict[str, Any]:
+def _parse_json(path: Path, text: str) -> dict[str, Any]:
     try:
         document = json.loads(text)
     except json.JSONDecodeError as error:
-        raise _invalid(path, error.lineno, "JSON", error.msg) from None
+        raise _syntax_problem(path, error.lineno, "JSON", error.msg) from None
     if not isinstance(document, dict):
-        raise _invalid(path, 1, "JSON", "an object `{...}` is expected")
+        raise _syntax_problem(path, 1, "JSON", "an object `{...}` is expected")
     return document
 
 
-def _parsed_toml(path: Path, text: str) -> dict[str, Any]:
+def _parse_toml(path: Path, text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -128,10 +128,10 @@ def _parsed_toml(path: Path, text: str) -> dict[str, Any]:
         said = str(error)
         at = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", said)
         line = int(at[1]) if at and at[1] else text.count("\n") + 1
-        raise _invalid(path, line, "TOML", said[: at.start()] if at else said) from None
+        raise _syntax_problem(path, line, "TOML", said[: at.start()] if at else said) from None
 
 
-def _invalid(path: Path, line: int, language: str, said: str) -> SettingsProblem:
+def _syntax_problem(path: Path, line: int, language: str, said: str) -> SettingsProblem:
     return SettingsProblem(
         f"{path}, line {line}: not valid {language}: {said[:1].lower() + said[1:]}.",
         "Fix that line, or move the file away and start again with: claude-iterate config KEY VALUE",

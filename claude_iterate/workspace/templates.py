@@ -1,29 +1,36 @@
 """Templates: instructions and settings for new workspaces, of the project or of the user.
 
 A template is a folder with INSTRUCTIONS.md and `.template.json`. Those of the original are read as they are; using a
-template never changes it.
+template never changes it. Secrets are left out when one is saved, and the user learns which.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from claude_iterate.core import names
+from claude_iterate.core.redact import Redactor, is_secret_name
 from claude_iterate.core.settings.layers import Layer, layer_from_document
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.errors import TemplateProblem
-from claude_iterate.workspace.files.folders import explained
+from claude_iterate.workspace import creation, metadata, settings_reader
+from claude_iterate.workspace.files import atomic
+from claude_iterate.workspace.files.folders import explained, new_folder
 from claude_iterate.workspace.layout import Layout, named_folders
 from claude_iterate.workspace.metadata import config_table, original_settings
 from claude_iterate.workspace.project import Project
 
 ABOUT = ".template.json"
 INSTRUCTIONS = "INSTRUCTIONS.md"
+_SECRET_SETTINGS = ("notify.url", "notify.secret", "notify.headers")
+"""The path of an address is often its password: a topic of ntfy, a webhook of Slack."""
+_KEPT = ("description", "version", "tags", "estimatedIterations", "author", "created")
 
 
 class Template(msgspec.Struct, frozen=True):
@@ -84,17 +91,21 @@ class Template(msgspec.Struct, frozen=True):
         )
 
 
-def templates(project: Project) -> list[Template]:
+def list_templates(project: Project) -> list[Template]:
     """All templates: the project's, then the user's, each by name."""
-    return [read(folder / name, scope) for scope, folder in folders(project).items() for name in _names_in(folder)]
+    return [
+        read(folder / name, scope)
+        for scope, folder in template_folders(project).items()
+        for name in _list_names(folder)
+    ]
 
 
-def names_in(project: Project) -> list[str]:
+def list_names(project: Project) -> list[str]:
     """The names of all templates, without reading any."""
-    return list(dict.fromkeys(name for folder in folders(project).values() for name in _names_in(folder)))
+    return list(dict.fromkeys(name for folder in template_folders(project).values() for name in _list_names(folder)))
 
 
-def folders(project: Project) -> dict[str, Path]:
+def template_folders(project: Project) -> dict[str, Path]:
     """The folders of templates by scope, in the order of the search."""
     both = {"project": project.templates_folder, "global": project.global_templates_folder}
     return both if both["project"] != both["global"] else {"project": both["project"]}
@@ -103,7 +114,7 @@ def folders(project: Project) -> dict[str, Path]:
 def find(project: Project, name: str, scope: str | None = None) -> Template:
     """The template of this name: the project's before the user's, or only that of one scope."""
     names.checked(name, "template")
-    places = folders(project)
+    places = template_folders(project)
     for here, folder in places.items():
         if scope in {None, here} and os.path.lexists(folder / name):
             return read(folder / name, here)
@@ -113,7 +124,7 @@ def find(project: Project, name: str, scope: str | None = None) -> Template:
             f"There is no {scope} template {name}, only a {there} one.",
             "If you mean that one, add --global" if there == "global" else "If you mean that one, leave out --global",
         )
-    known = [found for folder in places.values() for found in _names_in(folder)]
+    known = [found for folder in places.values() for found in _list_names(folder)]
     raise TemplateProblem(f"Template not found: {name}", f"{names.meant(name, known)}See: claude-iterate template list")
 
 
@@ -143,6 +154,98 @@ def read(folder: Path, scope: str) -> Template:
     return Template(folder, scope, document)
 
 
-def _names_in(folder: Path) -> list[str]:
+def _list_names(folder: Path) -> list[str]:
     with explained(TemplateProblem, "The templates cannot be listed", folder):
         return named_folders(folder)
+
+
+class About(msgspec.Struct, frozen=True):
+    """What the user says about a template; None for what was not given."""
+
+    description: str | None = None
+    tags: list[str] | None = None
+    estimated_iterations: int | None = None
+
+
+def save(layout: Layout, folder: Path, about: About, force: bool = False) -> list[str]:
+    """Make the template `folder`, whole or not at all; returns the names of the settings that were left out."""
+    if not layout.instructions.is_file():
+        raise TemplateProblem(f"Instructions not found. Run setup first: claude-iterate setup {layout.name}")
+    if os.path.lexists(folder) and not force:
+        raise TemplateProblem(
+            f"Template already exists: {folder.name}", "Choose another name, or replace it with --force"
+        )
+    found = metadata.read(layout.metadata)
+    carried, left_out = without_secrets(settings_reader.workspace_layer(found).values)
+    with explained(TemplateProblem, f"The template {folder.name!r} cannot be written", folder.parent):
+        document = _document(folder, found.mode, carried, about)
+        with new_folder(folder, replace=force) as made:
+            atomic.write_bytes(made / INSTRUCTIONS, layout.instructions.read_bytes())
+            atomic.write_json(made / ABOUT, document)
+            if document.get("description"):
+                atomic.write_text(made / "README.md", _readme(document))
+    return left_out
+
+
+def without_secrets(values: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The settings without secrets, and the names of what was left out."""
+    carried: dict[str, Any] = {}
+    left_out: list[str] = []
+    known = Redactor({})
+    for key, value in values.items():
+        kept: Any = value
+        if key in _SECRET_SETTINGS:
+            kept = None
+        elif isinstance(value, dict):
+            kept = {
+                name: text for name, text in value.items() if not (is_secret_name(name) or _holds_secret(known, text))
+            }
+        elif _holds_secret(known, value):
+            kept = None
+        if kept != value:
+            left_out.append(_name_left_out(key, value, kept))
+        if kept or kept == value:
+            carried[key] = kept
+    return carried, left_out
+
+
+def _name_left_out(key: str, value: Any, kept: Any) -> str:
+    if kept and isinstance(value, dict):
+        return f"{key} ({', '.join(name for name in value if name not in kept)})"
+    return key
+
+
+def _holds_secret(known: Redactor, value: Any) -> bool:
+    text = json.dumps(value, default=str)
+    return known.clean(text) != text
+
+
+def _document(folder: Path, mode: str, carried: dict[str, Any], about: About) -> dict[str, Any]:
+    """The original's keys, and all settings. A replaced template keeps the descriptions that are not given again."""
+    before = read(folder, "").document if folder.is_dir() else {}
+    document: dict[str, Any] = {"name": folder.name, "version": "1.0.0", "tags": [], "created": creation.moment_now()}
+    document |= {key: before[key] for key in _KEPT if key in before}
+    given = {
+        "description": about.description,
+        "tags": about.tags,
+        "estimatedIterations": about.estimated_iterations,
+    }
+    document |= {key: value for key, value in given.items() if value is not None}
+    document["mode"] = mode
+    config = creation.nested(carried)
+    # The original knows these two, as whole numbers.
+    if isinstance(config.get("max_iterations"), int) and config["max_iterations"] > 0:
+        document["maxIterations"] = config["max_iterations"]
+    if isinstance(config.get("delay"), int):
+        document["delay"] = config["delay"]
+    return document | {"config": config}
+
+
+def _readme(document: dict[str, Any]) -> str:
+    lines = [f"# {document['name']}", "", str(document["description"]), ""]
+    if document.get("tags"):
+        lines += [f"Tags: {', '.join(str(tag) for tag in document['tags'])}", ""]
+    if document.get("estimatedIterations"):
+        lines += [f"Takes about {document['estimatedIterations']} iterations.", ""]
+    lines += ["```sh", f"claude-iterate template use {document['name']} WORKSPACE", "```", ""]
+    return "\n".join(lines)

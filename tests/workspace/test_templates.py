@@ -10,11 +10,9 @@ from typing import Any
 import pytest
 
 from claude_iterate.errors import SettingsProblem, TemplateProblem, UsageProblem, WorkspaceProblem
-from claude_iterate.workspace import metadata
+from claude_iterate.workspace import metadata, settings_reader, templates
 from claude_iterate.workspace.project import Project
-from claude_iterate.workspace.settings_files import settings_reader
-from claude_iterate.workspace.templates import template_creation, template_files
-from claude_iterate.workspace.templates.template_creation import About
+from claude_iterate.workspace.templates import About
 
 ORIGINAL = Path(__file__).parents[1] / "fixtures" / "original" / "templates"
 
@@ -30,7 +28,7 @@ def save(project: Project, name: str = "t", about: About | None = None, **settin
     """A workspace with these settings, saved as a template; says what was not carried."""
     values = {key.replace("__", "."): value for key, value in settings.items()}
     layout = project.create(f"for-{name}", "iterative", values, instructions=b"do it\xff\n")
-    return template_creation.save(layout, project.templates_folder / name, about or About())
+    return templates.save(layout, project.templates_folder / name, about or About())
 
 
 def own_settings(project: Project, name: str) -> dict[str, Any]:
@@ -48,7 +46,7 @@ def test_all_settings_are_carried(project: Project) -> None:
         "verification__depth": "deep",
     }
     assert save(project, **settings) == []
-    layout = template_files.use(project, template_files.find(project, "t"), "new")
+    layout = templates.use(project, templates.find(project, "t"), "new")
     assert layout.instructions.read_bytes() == b"do it\xff\n"
     assert metadata.read(layout.metadata).mode == "iterative"
     assert own_settings(project, "new") == own_settings(project, "for-t") != {}
@@ -57,7 +55,7 @@ def test_all_settings_are_carried(project: Project) -> None:
 def test_what_is_not_set_stays_open(project: Project) -> None:
     """A project's later setting reaches a workspace that came from a template."""
     save(project)
-    template_files.use(project, template_files.find(project, "t"), "new")
+    templates.use(project, templates.find(project, "t"), "new")
     (project.root / ".claude-iterate.toml").write_text("max_iterations = 3\n")
     fresh = Project(project.root, project.environ)
     assert fresh.settings_for(fresh.layout("new")).settings.max_iterations == 3
@@ -99,7 +97,7 @@ def test_the_file_is_in_the_originals_words(project: Project) -> None:
 )
 def test_secrets_stay_at_home(key: str, value: Any, kept: Any) -> None:
     """What is left out is named; what is carried is not a secret."""
-    carried, left_out = template_creation.without_secrets({key: value, "delay": 0.0})
+    carried, left_out = templates.without_secrets({key: value, "delay": 0.0})
     assert carried == ({"delay": 0.0} if kept is None else {key: kept, "delay": 0.0})
     assert [name.partition(" ")[0] for name in left_out] == ([] if kept == value else [key])
     assert "hush" not in json.dumps([carried, left_out])
@@ -109,9 +107,9 @@ def test_the_originals_template_is_used_unchanged(project: Project) -> None:
     """Mode, iterations and instructions arrive; a default value sets nothing; the template stays as it was."""
     shutil.copytree(ORIGINAL, project.templates_folder)
     before = {path: path.read_bytes() for path in project.templates_folder.rglob("*") if path.is_file()}
-    template = template_files.find(project, "port-tests")
+    template = templates.find(project, "port-tests")
     assert (template.mode, template.tags) == ("iterative", ["tests", "migration"])
-    layout = template_files.use(project, template, "new")
+    layout = templates.use(project, template, "new")
     assert layout.instructions.read_bytes() == (ORIGINAL / "port-tests" / "INSTRUCTIONS.md").read_bytes()
     assert own_settings(project, "new") == {"max_iterations": 35}
     assert {path: path.read_bytes() for path in project.templates_folder.rglob("*") if path.is_file()} == before
@@ -121,18 +119,18 @@ def test_the_projects_before_the_users(project: Project) -> None:
     """Both are listed; the project's is found."""
     save(project, about=About("project"))
     layout = project.layout("for-t")
-    template_creation.save(layout, project.global_templates_folder / "t", About("global"))
-    template_creation.save(layout, project.global_templates_folder / "u", About("global"))
-    assert [(found.name, found.scope) for found in template_files.templates(project)] == [
+    templates.save(layout, project.global_templates_folder / "t", About("global"))
+    templates.save(layout, project.global_templates_folder / "u", About("global"))
+    assert [(found.name, found.scope) for found in templates.list_templates(project)] == [
         ("t", "project"),
         ("t", "global"),
         ("u", "global"),
     ]
-    assert template_files.find(project, "t").scope == "project"
-    assert template_files.find(project, "t", "global").description == "global"
-    assert template_files.find(project, "u").scope == "global"
+    assert templates.find(project, "t").scope == "project"
+    assert templates.find(project, "t", "global").description == "global"
+    assert templates.find(project, "u").scope == "global"
     with pytest.raises(TemplateProblem, match="only a global one"):
-        template_files.find(project, "u", "project")
+        templates.find(project, "u", "project")
 
 
 @pytest.mark.setting("paths.templates_dir", "paths.global_templates_dir")
@@ -140,9 +138,9 @@ def test_folders_come_from_settings(tmp_path: Path) -> None:
     """`paths.templates_dir` and `paths.global_templates_dir` are heeded; the same folder counts once."""
     where = {"CLAUDE_ITERATE_PATHS__TEMPLATES_DIR": "mine", "CLAUDE_ITERATE_PATHS__GLOBAL_TEMPLATES_DIR": "~/all"}
     project = Project(tmp_path, {"HOME": "/home/me", **where})
-    assert template_files.folders(project) == {"project": tmp_path / "mine", "global": Path("/home/me/all")}
+    assert templates.template_folders(project) == {"project": tmp_path / "mine", "global": Path("/home/me/all")}
     same = Project(tmp_path, {"HOME": str(tmp_path), **where, "CLAUDE_ITERATE_PATHS__TEMPLATES_DIR": "all"})
-    assert template_files.folders(same) == {"project": tmp_path / "all"}
+    assert templates.template_folders(same) == {"project": tmp_path / "all"}
 
 
 def test_replacing_keeps_what_is_not_said_anew(project: Project) -> None:
@@ -152,10 +150,10 @@ def test_replacing_keeps_what_is_not_said_anew(project: Project) -> None:
     layout.instructions.write_text("better")
     folder = project.templates_folder / "t"
     with pytest.raises(TemplateProblem, match="already exists"):
-        template_creation.save(layout, folder, About())
+        templates.save(layout, folder, About())
     assert (folder / "INSTRUCTIONS.md").read_bytes() == b"do it\xff\n"
-    template_creation.save(layout, folder, About(tags=["b"]), force=True)
-    found = template_files.find(project, "t")
+    templates.save(layout, folder, About(tags=["b"]), force=True)
+    found = templates.find(project, "t")
     assert (found.instructions(), found.description, found.tags) == (b"better", "My thing", ["b"])
     assert [path.name for path in project.templates_folder.iterdir()] == ["t"]
 
@@ -167,7 +165,7 @@ def test_a_linked_template_is_replaced_not_written_through(project: Project, tmp
     project.templates_folder.mkdir(parents=True)
     (project.templates_folder / "t").symlink_to(outside)
     layout = project.create("w", instructions=b"new")
-    template_creation.save(layout, project.templates_folder / "t", About(), force=True)
+    templates.save(layout, project.templates_folder / "t", About(), force=True)
     assert (outside / "INSTRUCTIONS.md").read_bytes() == (ORIGINAL / "port-tests" / "INSTRUCTIONS.md").read_bytes()
     assert not (project.templates_folder / "t").is_symlink()
     assert [path.name for path in project.templates_folder.iterdir()] == ["t"]
@@ -177,7 +175,7 @@ def test_no_instructions_no_template(project: Project) -> None:
     """The seed's words, and nothing made."""
     layout = project.create("w")
     with pytest.raises(TemplateProblem, match=r"Instructions not found\. Run setup first"):
-        template_creation.save(layout, project.templates_folder / "t", About())
+        templates.save(layout, project.templates_folder / "t", About())
     assert not project.templates_folder.exists()
 
 
@@ -203,9 +201,9 @@ def test_a_bad_template_makes_nothing(
     (folder / ".template.json").write_text(about)
     if instructions:
         (folder / "INSTRUCTIONS.md").write_bytes(instructions)
-    assert [found.name for found in template_files.templates(project)] == ["t"]
+    assert [found.name for found in templates.list_templates(project)] == ["t"]
     with pytest.raises(problem):
-        template_files.use(project, template_files.find(project, "t"), "w")
+        templates.use(project, templates.find(project, "t"), "w")
     assert not project.workspaces_folder.exists()
 
 
@@ -215,9 +213,9 @@ def test_odd_words_in_a_template_are_survived(project: Project) -> None:
     folder.mkdir(parents=True)
     (folder / ".template.json").write_text('{"description": 3, "tags": "x", "mode": null, "maxIterations": null}')
     (folder / "INSTRUCTIONS.md").write_text("do it")
-    found = template_files.find(project, "t")
+    found = templates.find(project, "t")
     assert (found.description, found.tags, found.mode) == ("", [], "loop")
-    template_files.use(project, found, "w")
+    templates.use(project, found, "w")
 
 
 @pytest.mark.parametrize("name", ["..", "../../x", "a/b", "-x", "", ".hidden"])
@@ -226,9 +224,9 @@ def test_no_way_out(project: Project, tmp_path: Path, name: str) -> None:
     save(project)
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(UsageProblem):
-        template_files.find(project, name)
+        templates.find(project, name)
     with pytest.raises(UsageProblem):
-        template_files.use(project, template_files.find(project, "t"), name)
+        templates.use(project, templates.find(project, "t"), name)
     assert sorted(tmp_path.rglob("*")) == before
 
 
@@ -237,5 +235,5 @@ def test_a_workspace_that_exists_is_not_touched(project: Project) -> None:
     save(project)
     before = project.layout("for-t").metadata.read_bytes()
     with pytest.raises(WorkspaceProblem, match="already exists"):
-        template_files.use(project, template_files.find(project, "t"), "for-t")
+        templates.use(project, templates.find(project, "t"), "for-t")
     assert project.layout("for-t").metadata.read_bytes() == before
