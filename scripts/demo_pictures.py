@@ -96,7 +96,7 @@ def checksum(folder: Path) -> str:
     """Of the words that the dashboard shows of the demo, and of its style sheet. What cannot be seen, such as labels
     for a screen reader, does not count; its script draws nothing of its own."""
     project = Project(folder, {"PATH": os.environ.get("PATH", "")})
-    drawn = WatchedRun(project, project.layout("demo")).draw()
+    drawn = WatchedRun(project.layout("demo")).draw()
     assert drawn is not None
     panels = [_TAG.sub(" ", html) for name, html in drawn.panels.items() if name not in _UNSEEN]
     words = same_words(" ".join(panels).replace(str(folder), "FOLDER")).split()

@@ -12,8 +12,8 @@ import click
 from claude_iterate.cli import output
 from claude_iterate.core.rules.endings import in_words
 from claude_iterate.errors import ExpectedError
-from claude_iterate.views import glance
-from claude_iterate.views.glance import Seen, WatchedWorkspace
+from claude_iterate.views import watched_workspace
+from claude_iterate.views.watched_workspace import Seen, WatchedWorkspace
 from claude_iterate.workspace.layout import Layout
 
 _PAUSE = 0.5
@@ -58,10 +58,10 @@ def _print_changes(layouts: Callable[[], Sequence[Layout]]) -> None:
 
 def _line(seen: Seen) -> tuple[str, ...]:
     """What a line tells: nothing that changes every second."""
-    row = glance.summary(seen, 0.0)
+    row = watched_workspace.summary(seen, 0.0)
     state = seen.story.state if seen.story is not None and not seen.alive else None
     cause = ""
     if state is not None and state.finished is not None:
-        cause = glance.last_cause(seen, in_words(state.finished, state).cause)
-    cause = f"next: {step}" if (step := glance.after_kill(seen)) else cause
+        cause = watched_workspace.last_cause(seen, in_words(state.finished, state).cause)
+    cause = f"next: {step}" if (step := watched_workspace.after_kill(seen)) else cause
     return row.name, row.condition, row.iteration, row.progress, cause

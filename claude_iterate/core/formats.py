@@ -28,6 +28,12 @@ def duration(seconds: float) -> str:
     return f"{whole // 86400}d {whole % 86400 // 3600:02d}h"
 
 
+def age(seconds: float) -> str:
+    """A duration that grows while one looks: whole seconds, because tenths would only flicker."""
+    whole = max(0, int(seconds))
+    return f"{whole}s" if whole < 60 else duration(whole)
+
+
 def typed_duration(seconds: float) -> str:
     """As the user would type it: `24h`, `90m`, `2s`."""
     for unit, size in (("h", 3600), ("m", 60)):

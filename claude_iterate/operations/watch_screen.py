@@ -22,8 +22,8 @@ from claude_iterate.core.formats import clip
 from claude_iterate.core.tones import COLORS
 from claude_iterate.errors import ExpectedError
 from claude_iterate.operations.steering import ask
-from claude_iterate.views import glance
-from claude_iterate.views.glance import Seen, WatchedWorkspace
+from claude_iterate.views import watched_workspace
+from claude_iterate.views.watched_workspace import Seen, WatchedWorkspace
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import notes
 
@@ -166,7 +166,7 @@ class WatchScreen(App[None]):
 
     def _rows(self, at: float) -> dict[str, list[Text]]:
         """The cells of the table, which fits the screen: NOW takes what the others leave."""
-        summaries = {name: glance.summary(seen, at) for name, seen in self._seen.items()}
+        summaries = {name: watched_workspace.summary(seen, at) for name, seen in self._seen.items()}
         cells = {
             name: list(astuple(replace(row, iteration=row.iteration.removeprefix("iteration "))))
             for name, row in summaries.items()
@@ -188,7 +188,7 @@ class WatchScreen(App[None]):
             return
         columns, rows = max(10, self.size.width - 2), max(3, self.size.height - 4)
         empty = "There is no workspace here yet. Make one: claude-iterate setup NAME"
-        picture.update(_text(glance.lines(seen, at, columns, rows)) if seen is not None else empty)
+        picture.update(_text(watched_workspace.lines(seen, at, columns, rows)) if seen is not None else empty)
 
     def action_ask(self, verb: str) -> None:
         """The same request as the command; `p` after a pause means go on."""
@@ -260,7 +260,7 @@ class WatchScreen(App[None]):
         self.query_one("#answer", Static).update(text)
 
 
-def _text(lines: Sequence[glance.Line]) -> Text:
+def _text(lines: Sequence[watched_workspace.Line]) -> Text:
     """The picture in the colours of its lines; the first one stands out."""
     shown = []
     for number, line in enumerate(lines):

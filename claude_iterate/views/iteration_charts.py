@@ -25,7 +25,7 @@ def draw_charts(rows: Sequence[Row]) -> list[str]:
     drawn = [
         _chart("Cost", rows, [row.known_cost_usd for row in rows], money),
         _chart("Duration", rows, [row.duration for row in rows], duration),
-        _chart("Tokens", rows, [float(used_tokens(row)) for row in rows], lambda value: shortened(int(value))),
+        _chart("Tokens", rows, [float(row.tokens.total) for row in rows], lambda value: shortened(int(value))),
         _chart("Items done", rows, [_share(row) for row in rows], _percent, 100.0),
         _chart("Context", rows, [100 * (row.context or 0.0) for row in rows], _percent, 100.0),
         _chart("Tool calls", rows, [float(row.tools) for row in rows], lambda value: str(int(value))),
@@ -108,7 +108,6 @@ def _gathered(values: Sequence[Bar]) -> Sequence[Bar]:
 
 FINE = frozenset({"ok", "max_turns"})
 """Outcomes of a call that came to its own end."""
-TOKENS = ("input", "output", "cache_read", "cache_creation")
 
 
 _NOT_FAILED = frozenset({"interrupted", "skipped", "rebooted", "usage_limit", "transient", "away"})
@@ -140,7 +139,7 @@ def row_words(row: Row) -> dict[str, str]:
         "began": local_times.whole(row.began),
         "took": took(row),
         "cost": cost(row.known_cost_usd, row.cost_is_lower_bound),
-        "tokens": shortened(used_tokens(row)),
+        "tokens": shortened(row.tokens.total),
         "tools": str(row.tools),
         "files": _files(row),
         "tests": green_tests(row.tests),
@@ -153,11 +152,6 @@ def row_words(row: Row) -> dict[str, str]:
         "tone": outcome_tone(row),
         "run": row.run,
     }
-
-
-def used_tokens(row: Row) -> int:
-    """Tokens of all sorts."""
-    return sum(getattr(row.tokens, name) for name in TOKENS)
 
 
 def _files(row: Row) -> str:

@@ -34,6 +34,11 @@ class TokenCounts(msgspec.Struct, frozen=True, rename="camel"):
     cache_read: int = 0
     cache_creation: int = 0
 
+    @property
+    def total(self) -> int:
+        """Of all kinds."""
+        return sum(msgspec.structs.astuple(self))
+
 
 class Progress(msgspec.Struct, frozen=True, rename="camel"):
     """How many items of the task are done, as the report says; in the modes plan and build, tasks of the plan."""

@@ -20,12 +20,12 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.vocabulary import Kind, Purpose, Verb, Why
 from claude_iterate.core.reports.status import Status
-from claude_iterate.views.glance import Seen
 from claude_iterate.views.story import Story, told
+from claude_iterate.views.watched_workspace import Seen
 from claude_iterate.views.web.drawn_page import STATIC, Drawn, page, panel
 from claude_iterate.views.web.listing_page import WatchedProject
 from claude_iterate.views.web.listing_page import unread as list_unread
-from claude_iterate.views.web.run_page import LINES, NAMES, RunPanels, RunPicture, WatchedRun
+from claude_iterate.views.web.run_page import LINES, NAMES, RunPicture, WatchedRun, draw_run
 from claude_iterate.views.web.run_page import unread as run_unread
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import notes, run_lock
@@ -33,6 +33,7 @@ from tests.cli.journals import write
 
 RUN = "000001-20260101-000000-aaaaaa"
 BEGAN = 1_767_225_600.0
+CRASHED = Outcome(Kind.CRASH, "It broke")
 STARTED = RunStarted(RUN, "w", "loop", 50, 1, "h", "0", ("claude",), "iterate.log")
 
 
@@ -48,7 +49,7 @@ def story_of(*happened: Any) -> Story:
 
 
 def drawn(story: Story, alive: bool = True, **more: Any) -> Drawn:
-    return RunPanels().drawn(RunPicture(Seen("w", story, alive), BEGAN + 100, **more))
+    return draw_run(RunPicture(Seen("w", story, alive), BEGAN + 100, **more))
 
 
 @pytest.fixture
@@ -69,15 +70,15 @@ def test_a_page_is_not_larger_after_six_thousand_iterations_than_after_six_hundr
 
 def test_what_needs_every_iteration_is_drawn_when_one_ended() -> None:
     """Between two ends the charts stay the very same text, so they are not sent again."""
-    panels, story = RunPanels(), story_of(*iteration(1))
-    first = panels.drawn(RunPicture(Seen("w", story, True), BEGAN))
+    story = story_of(*iteration(1))
+    first = draw_run(RunPicture(Seen("w", story, True), BEGAN))
     story.take(Entry(90, BEGAN + 90, 90.0, IterationStarted(2)))
-    second = panels.drawn(RunPicture(Seen("w", story, True), BEGAN + 1))
-    assert second.panels["charts"] is first.panels["charts"]
+    second = draw_run(RunPicture(Seen("w", story, True), BEGAN + 1))
+    assert second.panels["charts"] == first.panels["charts"]
     assert second.panels["head"] != first.panels["head"]
     for entry in [Entry(91 + place, BEGAN + 91, 91.0, one) for place, one in enumerate(iteration(2)[1:])]:
         story.take(entry)
-    third = panels.drawn(RunPicture(Seen("w", story, True), BEGAN + 2))
+    third = draw_run(RunPicture(Seen("w", story, True), BEGAN + 2))
     assert third.panels["charts"] != first.panels["charts"]
     assert "<svg" in third.panels["charts"]
 
@@ -128,8 +129,9 @@ def test_money_of_a_dry_run_is_not_shown() -> None:
 def test_counters_windows_waits_and_notes_are_shown() -> None:
     """How far the breaker is, how full a window and when it resets, what is waited for, which notes wait."""
     window = events.LimitReported("allowed", "five_hour", BEGAN + 7200, 0.625)
-    story = story_of(*iteration(1), window, WaitStarted(Why.USAGE_LIMIT, BEGAN + 3600))
-    found = drawn(story, counters=(("no progress", 2, 3),), notes=("Use tabs.",))
+    failed = [one for number in (1, 2) for one in (IterationStarted(number), IterationFinished(number, CRASHED))]
+    story = story_of(*failed, window, WaitStarted(Why.USAGE_LIMIT, BEGAN + 3600))
+    found = drawn(story, notes=("Use tabs.",))
     assert "2 of 3" in found.panels["watch"]
     assert re.search(r"five hour: 62 % used, resets [\d:A-Za-z -]+<", found.panels["watch"])
     assert "Use tabs." in found.panels["watch"]
@@ -141,7 +143,7 @@ def test_a_run_is_drawn_again_only_when_something_changed(project: Project) -> N
     """An event, a line of the log, a note, the end of the process; else there is nothing to send."""
     layout = project.create("w")
     write(layout, RUN, [STARTED, *iteration(1)])
-    watched = WatchedRun(project, layout)
+    watched = WatchedRun(layout)
     first = watched.draw()
     assert first is not None
     assert "killed" in first.panels["head"]
@@ -169,7 +171,7 @@ def test_a_long_journal_is_read_in_parts_and_the_page_says_how_far(project: Proj
     with layout.journal(RUN).open("ab") as file:
         file.write(line * (40 * 1024 * 1024 // len(line)))
     (layout.folder / "iterate.log").write_text("first line\n" + "x\n" * 100_000 + "last line\n")
-    watched = WatchedRun(project, layout)
+    watched = WatchedRun(layout)
     looks: list[Drawn] = []
     while not looks or not looks[-1].whole:
         found = watched.draw()

@@ -21,6 +21,11 @@ class Tokens(msgspec.Struct, frozen=True, omit_defaults=True):
         """Sum over processes."""
         return Tokens(*map(add, astuple(self), astuple(other)))
 
+    @property
+    def total(self) -> int:
+        """Of all kinds."""
+        return sum(astuple(self))
+
 
 class Denial(msgspec.Struct, frozen=True, omit_defaults=True):
     """A tool call that Claude was not allowed to make, what Claude Code said about it, and the type that it gave the

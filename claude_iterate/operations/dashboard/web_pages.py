@@ -179,7 +179,7 @@ class WebPages:
             layout = self._project.layout(name)
         except ExpectedError as problem:
             raise NotThere(problem.message, problem.hint) from None
-        if run and not run_page.exists(layout, run):
+        if run and run not in layout.run_ids():
             raise NotThere(f"{name} has no run {run!r}.", f"See: claude-iterate logs {name} --list")
         return layout, run
 
@@ -187,7 +187,7 @@ class WebPages:
         if not name:
             return self.followers.of("/", lambda: WatchedProject(self._project))
         layout = self._project.layout(name)
-        return self.followers.of(f"/workspaces/{name}/{run}", lambda: WatchedRun(self._project, layout, run))
+        return self.followers.of(f"/workspaces/{name}/{run}", lambda: WatchedRun(layout, run))
 
 
 async def _read_document(request: Request) -> dict[str, Any]:

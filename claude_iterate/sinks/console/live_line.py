@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from claude_iterate.core.events import ApiRetried, Entry, IterationFinished, ToolCalled
-from claude_iterate.core.formats import clip, duration, money, width
+from claude_iterate.core.formats import age, clip, money, width
 from claude_iterate.core.settings.declared import StopSettings
 from claude_iterate.core.state.items_done import items_done
 from claude_iterate.core.state.run_state import RunState
@@ -97,16 +97,16 @@ class LiveLine:
         """What the run does or waits for, and for how long."""
         if state.wait is not None:
             left = min(state.wait.until - self._wall(), state.waiting.ends - now)
-            return f"{words_for(state.wait.why).doing}:", f" {_age(left)} left{self._key('r tries now')}"
+            return f"{words_for(state.wait.why).doing}:", f" {age(left)} left{self._key('r tries now')}"
         call = state.call
         if call is None:
             return ("paused", self._key("p resumes")) if state.paused else ("", "")
         if call.retrying and self._retry is not None:
             return _retry(*self._retry, now)
         if call.open_tools and self._tool is not None:
-            return self._tool[0], f" ({_age(now - self._tool[1])})"
+            return self._tool[0], f" ({age(now - self._tool[1])})"
         if call.result is None and now - self._heard >= QUIET:
-            return "waiting for the API" if call.session else "Claude starts", f" {_age(now - self._heard)}"
+            return "waiting for the API" if call.session else "Claude starts", f" {age(now - self._heard)}"
         return self._tool[0] if self._tool is not None else "", ""
 
     def _key(self, does: str) -> str:
@@ -129,7 +129,7 @@ def compose(state: RunState, now: float, stop: StopSettings | None = None) -> st
     if (items := items_done(state)) is not None:
         filled = CELLS * min(items.done, items.total) // items.total
         parts[0] += f" {'█' * filled}{'░' * (CELLS - filled)} {items.done}/{items.total}"
-    parts.append(_age(now))
+    parts.append(age(now))
     spent = state.spending
     if cost := state.cost_usd + spent.cost_usd:
         more = "+" if state.cost_is_lower_bound or spent.at_least else ""
@@ -144,10 +144,4 @@ def _retry(event: ApiRetried, told: float, now: float) -> tuple[str, str]:
     trouble = API_TROUBLES.get(event.error) or (f"API error {event.status}" if event.status else "API unreachable")
     most = f"/{event.max_retries}" if event.max_retries else ""
     left = told + event.delay - now
-    return f"{trouble}, retry {event.attempt}{most}", f" in {_age(left)}" if left >= 1 else f" ({_age(now - told)})"
-
-
-def _age(seconds: float) -> str:
-    """Whole seconds: tenths would only flicker."""
-    whole = max(0, int(seconds))
-    return f"{whole}s" if whole < 60 else duration(whole)
+    return f"{trouble}, retry {event.attempt}{most}", f" in {age(left)}" if left >= 1 else f" ({age(now - told)})"

@@ -11,7 +11,7 @@ from typing import Any
 from claude_iterate.core.formats import cost, counted, duration, one_line
 from claude_iterate.core.sanitize import sanitize_terminal
 from claude_iterate.text import local_times
-from claude_iterate.views.iteration_charts import TOKENS, draw_charts, row_words
+from claude_iterate.views.iteration_charts import draw_charts, row_words
 from claude_iterate.views.report.diffstats import Diffstat, FileView
 from claude_iterate.views.report.night_report import NightReport, RunOfTask
 from claude_iterate.views.run_view import short
@@ -64,7 +64,6 @@ def _figures(report: NightReport) -> list[tuple[str, str]]:
     alone = len(report.parts) == 1
     count = run.iterations if run.dry_run else total.iterations
     most = f" of {run.max_iterations}" if run.max_iterations and alone else ""
-    tokens = sum(getattr(total.tokens, name) for name in TOKENS)
     began = report.parts[0].started
     found = {
         "Runs": "" if alone else str(len(report.parts)),
@@ -73,7 +72,7 @@ def _figures(report: NightReport) -> list[tuple[str, str]]:
         "Work": duration(total.duration),
         "Waits": duration(report.waited) if report.waits else "",
         "Cost": cost(total.cost_usd, total.cost_is_lower_bound),
-        "Tokens": shortened(tokens) if tokens else "",
+        "Tokens": shortened(total.tokens.total) if total.tokens.total else "",
         "Began": local_times.whole(began) if began else "not known",
         "Ended": local_times.whole(run.finished) if run.finished else "not yet",
     }

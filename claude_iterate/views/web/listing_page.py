@@ -6,7 +6,6 @@ followed, as its own page does.
 
 from __future__ import annotations
 
-import os
 import time
 
 import msgspec
@@ -15,9 +14,8 @@ from claude_iterate.core.formats import cost, counted
 from claude_iterate.core.state.items_done import items_done
 from claude_iterate.core.tones import state_words, tone
 from claude_iterate.text import local_times
-from claude_iterate.views import glance
-from claude_iterate.views.glance import Seen, WatchedWorkspace
 from claude_iterate.views.listing_view import WorkspaceRow, listing
+from claude_iterate.views.watched_workspace import Seen, WatchedWorkspace, cost_so_far, file_stamps, iteration
 from claude_iterate.views.web.drawn_page import Drawn, panel
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
@@ -52,12 +50,15 @@ class WatchedProject:
 
     def draw(self) -> Drawn | None:
         """The page as it is now; None when nothing has changed since the last time."""
-        at = time.time()
-        names = self._project.workspaces()
+        at, names = time.time(), self._project.workspaces()
         self._running = {name: known for name, known in self._running.items() if name in names}
         self._idle = {name: row for name, row in self._idle.items() if name in names}
-        cards = sorted((self._card(name, at) for name in names), key=lambda card: card.last_run, reverse=True)
-        cards.sort(key=lambda card: card.mark != "live")  # those that run first, then those that ran last
+        # Those that run first, then those that ran last.
+        cards = sorted(
+            (self._card(name, at) for name in names),
+            key=lambda card: (card.mark == "live", card.last_run),
+            reverse=True,
+        )
         if cards == self._before:
             return None
         running = sum(card.mark == "live" for card in cards)
@@ -67,24 +68,20 @@ class WatchedProject:
         return Drawn(title, {"problem": "", "workspaces": shown}, says=title)
 
     def _card(self, name: str, at: float) -> Card:
-        layout = self._layout(name)
+        layout = Layout(self._project.root, self._project.workspaces_folder / name)
         if run_lock.holder(layout.lock) is None:
             self._running.pop(name, None)
-            return _idle_card(self._row(name), at)
+            return _idle_card(self._row(layout), at)
         watched = self._running.setdefault(name, WatchedWorkspace(layout, steps=_STEPS))
         return _live_card(watched.look(), at)
 
-    def _layout(self, name: str) -> Layout:
-        return Layout(self._project.root, self._project.workspaces_folder / name)
-
-    def _row(self, name: str) -> WorkspaceRow:
+    def _row(self, layout: Layout) -> WorkspaceRow:
         """As `list` has it."""
-        layout = self._layout(name)
-        stamp = tuple(map(_stamp, (layout.metadata, layout.instructions, layout.runs, layout.status)))
-        known = self._idle.get(name)
+        stamp = file_stamps(layout.metadata, layout.instructions, layout.runs, layout.status)
+        known = self._idle.get(layout.name)
         if known is None or known[0] != stamp:
-            found = listing(self._project.root, layout.folder.parent, [name]).workspaces[0]
-            known = self._idle[name] = stamp, found
+            found = listing(self._project.root, layout.folder.parent, [layout.name]).workspaces[0]
+            known = self._idle[layout.name] = stamp, found
         return known[1]
 
 
@@ -93,42 +90,32 @@ def unread() -> Drawn:
     return Drawn("Workspaces", {"problem": "", "workspaces": panel("listing_panels", "reading")}, whole=False)
 
 
-def _stamp(path: object) -> int:
-    try:
-        return os.stat(str(path)).st_mtime_ns  # noqa: PTH116 - four for each of many workspaces
-    except OSError:
-        return 0
-
-
 def _live_card(seen: Seen, at: float) -> Card:
+    story = seen.story
     if seen.share < 1.0:
         return Card(seen.name, "reading", "live", doing=f"Reading the journal: {100 * seen.share:.0f} %")
-    if seen.story is None or seen.story.started is None:
+    if story is None or story.started is None:
         return Card(seen.name, seen.condition, "live")
-    row, items = glance.summary(seen, at), items_done(seen.story.state)
-    total = items.total if items is not None else 0
-    done = min(items.done, total) if items is not None else 0
-    tool = seen.story.now(at).tool
-    doing = tool if tool is not None else ""
-    return Card(seen.name, row.condition, "live", done, total, f"{row.iteration} · {row.cost}", doing, "9")
+    items, facts = items_done(story.state), (iteration(story.state), cost_so_far(story.state))
+    done, total = (min(items.done, items.total), items.total) if items is not None else (0, 0)
+    return Card(seen.name, seen.words, "live", done, total, " · ".join(facts), story.now(at).tool or "")
 
 
 def _idle_card(row: WorkspaceRow, at: float) -> Card:
-    parts = [
+    facts = [
         counted(row.iterations, "iteration") if row.iterations else "",
         cost(row.cost_usd, row.cost_is_lower_bound) if row.cost_usd is not None else "",
         local_times.day_and_time(row.last_run, at) if row.last_run else "",
     ]
     done, total = (row.progress.completed, row.progress.total) if row.progress is not None else (0, 0)
     killed = f"The run was killed.{f' Go on: {row.next}' if row.next else ''}" if row.state == "killed" else ""
-    facts, why = " · ".join(filter(None, parts)), row.cause or killed
     return Card(
         row.name,
         state_words(row.state, row.known_by),
         tone(row.state, row.known_by),
         done,
         total,
-        facts,
-        why,
+        " · ".join(filter(None, facts)),
+        row.cause or killed,
         row.last_run or "",
     )

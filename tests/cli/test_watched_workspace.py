@@ -20,9 +20,9 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.vocabulary import Kind, Why
 from claude_iterate.core.reports.status import Status
-from claude_iterate.views import glance
-from claude_iterate.views.glance import Seen, WatchedWorkspace
+from claude_iterate.views import watched_workspace
 from claude_iterate.views.story import Story, told
+from claude_iterate.views.watched_workspace import Seen, WatchedWorkspace
 from claude_iterate.workspace.project import Project
 from tests.cli.journals import write
 
@@ -55,18 +55,18 @@ def iteration(number: int, completed: int, total: int = 10, took: float = 60.0) 
 )
 def test_the_rest_is_estimated_from_what_was_done_or_not_at_all(events: tuple[Event, ...], left: str) -> None:
     """A run that goes on with another one does not know how long the first items took."""
-    assert glance.remaining(story(*events)) == left
+    assert watched_workspace.remaining(story(*events)) == left
 
 
 def lines(seen: Seen, at: float, columns: int = 80) -> list[str]:
-    return [line.text for line in glance.lines(seen, at, columns, 20)]
+    return [line.text for line in watched_workspace.lines(seen, at, columns, 20)]
 
 
 def test_items_of_earlier_runs_do_not_count() -> None:
     """A second run does not count what the first one did, however its iterations are numbered."""
     before = Carried(iterations=5)
-    assert glance.remaining(story(*iteration(1, 6), carried=before)) == "not known"
-    assert glance.remaining(story(*iteration(1, 6), *iteration(2, 7), carried=before)) == "about 3m 00s"
+    assert watched_workspace.remaining(story(*iteration(1, 6), carried=before)) == "not known"
+    assert watched_workspace.remaining(story(*iteration(1, 6), *iteration(2, 7), carried=before)) == "about 3m 00s"
 
 
 def test_what_is_left_is_told_of_a_run_that_goes_on() -> None:
@@ -79,8 +79,8 @@ def test_what_is_left_is_told_of_a_run_that_goes_on() -> None:
 def test_a_wait_says_what_for_and_how_long() -> None:
     """Not that Claude thinks."""
     seen = Seen("w", story(WaitStarted(Why.USAGE_LIMIT, BEGAN + 600.0)), alive=True)
-    assert glance.doing(seen, BEGAN) == "Usage limit reached: 10m 00s left"
-    assert glance.summary(seen, BEGAN).condition == "waiting"
+    assert watched_workspace.doing(seen, BEGAN) == "Usage limit reached: 10m 00s left"
+    assert watched_workspace.summary(seen, BEGAN).condition == "waiting"
 
 
 def test_a_killed_run_names_the_way_on() -> None:
@@ -90,7 +90,7 @@ def test_a_killed_run_names_the_way_on() -> None:
     assert "Next: claude-iterate run w" in shown
     other = Seen("w", story(IterationStarted(1), again="claude-iterate build w"), alive=False)
     assert "Next: claude-iterate build w" in lines(other, BEGAN)
-    assert glance.summary(seen, BEGAN + 9999).elapsed == "2s"
+    assert watched_workspace.summary(seen, BEGAN + 9999).elapsed == "2s"
 
 
 def test_windows_breaker_and_notes_have_a_line_each() -> None:
@@ -110,7 +110,7 @@ def test_windows_breaker_and_notes_have_a_line_each() -> None:
 def test_how_a_run_ended_is_told_in_words() -> None:
     """As `list` has them: no underscores."""
     seen = Seen("w", story(*iteration(1, 2), RunFinished("max_iterations")), alive=False)
-    assert glance.summary(seen, BEGAN).condition == "max iterations"
+    assert watched_workspace.summary(seen, BEGAN).condition == "max iterations"
     assert lines(seen, BEGAN)[0].startswith("w: max iterations · iteration 1 of 50")
 
 
@@ -126,6 +126,6 @@ def test_a_workspace_whose_journal_has_lost_its_beginning_is_not_new(project: Pr
 
 def test_sparks_show_the_last_values() -> None:
     """The largest is the highest; one value says nothing."""
-    assert glance.sparks([1.0, 2.0, 4.0]) == "▃▅█"
-    assert glance.sparks([1.0]) == ""
-    assert len(glance.sparks([1.0] * 100)) == 40
+    assert watched_workspace.sparks([1.0, 2.0, 4.0]) == "▃▅█"
+    assert watched_workspace.sparks([1.0]) == ""
+    assert len(watched_workspace.sparks([1.0] * 100)) == 40

@@ -1,0 +1,353 @@
+"""A workspace that is being watched: its newest run is followed as it grows, and shown as lines.
+
+The lines are the same for the full screen of `watch` and for plain output; the dashboard shows the same words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from claude_iterate.core.events import LimitReported
+from claude_iterate.core.formats import age, clip, cost, counted, duration, one_line
+from claude_iterate.core.rules import trips
+from claude_iterate.core.rules.endings import in_words
+from claude_iterate.core.rules.next_steps import go_on, renamed
+from claude_iterate.core.sanitize import sanitize_terminal
+from claude_iterate.core.settings.modes import stop_settings
+from claude_iterate.core.state.items_done import items_done
+from claude_iterate.core.state.recorded_settings import recorded_settings
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.tones import Tone, state_words, tone, tone_of_line
+from claude_iterate.text.wait_lines import words_for
+from claude_iterate.views.listing_view import COPIED, state_of
+from claude_iterate.views.settings_view import shortened
+from claude_iterate.views.story import FollowedJournal, Story
+from claude_iterate.workspace.journal import reader
+from claude_iterate.workspace.journal.follower import size_of
+from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.run_folder import notes, run_lock
+
+_BAR = 20
+_SPARKS = "▁▂▃▄▅▆▇█"
+_SPARKS_SHOWN = 40
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """What was seen of a workspace. `story` is None when it never ran; `gone`: its folder was deleted; `cursor` are the
+    bytes of the journal that were read, `share` the part of it, from 0 to 1; `stands` is the word of `list` for a
+    workspace that does not run, and how it is known that its task is done."""
+
+    name: str
+    story: Story | None = None
+    alive: bool = False
+    notes: int = 0
+    gone: bool = False
+    cursor: int = 0
+    share: float = 1.0
+    stands: tuple[str, str | None] = ("", None)
+
+    @property
+    def condition(self) -> str:
+        """What it is doing, in one word; of one that does not run, what `list` says. `unreadable`: the journals of
+        all its runs have lost their beginning."""
+        if self.gone:
+            return "gone"
+        if self.story is None or self.story.started is None:
+            return "starting" if self.alive else "new" if self.story is None else "unreadable"
+        return self.stands[0] if self._stands_for_it else self.story.condition(alive=self.alive)
+
+    @property
+    def known_by(self) -> str | None:
+        """How it is known that a completed task is done."""
+        if self._stands_for_it:
+            return self.stands[1]
+        finished = self.story.state.finished if self.story is not None and not self.alive else None
+        return finished.known_by if finished is not None else None
+
+    @property
+    def tone(self) -> Tone:
+        """How its condition looks."""
+        return tone(self.condition, self.known_by)
+
+    @property
+    def words(self) -> str:
+        """Its condition as `list` has it."""
+        return state_words(self.condition, self.known_by)
+
+    @property
+    def _stands_for_it(self) -> bool:
+        started = self.story.started if self.story is not None else None
+        return bool(self.stands[0]) and not self.alive and started is not None and not started.dry_run
+
+
+class WatchedWorkspace:
+    """Follows one workspace over all its runs, or with `run` that one. `steps`: see `FollowedJournal.read`."""
+
+    def __init__(self, layout: Layout, run: str = "", steps: int = 0) -> None:
+        self.layout = layout
+        self._run = run
+        self._steps = steps
+        self._followed: FollowedJournal | None = None
+        self._newest: tuple[object, str] = (None, "")
+        self._stands: tuple[object, tuple[str, str | None]] = (None, ("", None))
+
+    def look(self) -> Seen:
+        """What is there now. Nothing that happens to the folder is an error."""
+        layout = self.layout
+        try:
+            if not layout.folder.is_dir():
+                return Seen(layout.name, gone=True)
+            holder = run_lock.holder(layout.lock)
+            held = str(holder.get("run", "")) if holder else ""
+            run = self._run or (held if held and layout.journal(held).is_file() else self._newest_run())
+            if run and (self._followed is None or self._followed.story.run != run):
+                self._followed = FollowedJournal(layout, run)
+            seen = Seen(
+                layout.name, alive=holder is not None and self._run in {"", held}, notes=len(notes.names(layout))
+            )
+            if (found := self._followed) is None:
+                return seen
+            found.read(self._steps)
+            stands = self._standing() if not seen.alive and not self._run else ("", None)
+            return replace(
+                seen, story=found.story, cursor=found.journal.cursor, share=found.journal.share, stands=stands
+            )
+        except OSError:
+            return Seen(layout.name, gone=not layout.folder.is_dir())
+
+    def _standing(self) -> tuple[str, str | None]:
+        """What `list` says, which is looked up only when a file that it depends on was written."""
+        layout = self.layout
+        stamp = file_stamps(layout.metadata, layout.instructions, layout.runs)
+        if self._stands[0] != stamp:
+            found = state_of(layout)
+            self._stands = stamp, (found.state, found.known_by) if found is not None else ("damaged", None)
+        return self._stands[1]
+
+    def _newest_run(self) -> str:
+        """The newest run with a beginning; the newest of all where none has one. It is looked for again only when there
+        may be another one: a journal that has lost its beginning would be read to its end."""
+        ids = self.layout.run_ids()
+        key = (ids, bool(ids) and size_of(self.layout.journal(ids[-1])) > 0)
+        if self._newest[0] != key:
+            self._newest = key, next(reader.newest(self.layout), ids[-1] if ids else "")
+        return self._newest[1]
+
+
+def file_stamps(*paths: Path) -> tuple[int, ...]:
+    """When these files were written; they show whether anything may have changed."""
+    return tuple(path.stat().st_mtime_ns if path.exists() else 0 for path in paths)
+
+
+class Summary(msgspec.Struct, frozen=True):
+    """One workspace in a list, as words."""
+
+    name: str
+    condition: str
+    doing: str = ""
+    progress: str = ""
+    iteration: str = ""
+    elapsed: str = ""
+    cost: str = ""
+
+
+def summary(seen: Seen, at: float) -> Summary:
+    """A row for it."""
+    story = seen.story
+    if story is None or story.started is None:
+        return Summary(seen.name, seen.words)
+    items = items_done(story.state) if seen.condition != "new_task" else None
+    return Summary(
+        seen.name,
+        seen.words,
+        doing(seen, at),
+        f"{items.done}/{items.total}" if items is not None else "",
+        iteration(story.state),
+        age(elapsed(seen, at)),
+        cost_so_far(story.state),
+    )
+
+
+class Line(msgspec.Struct, frozen=True):
+    """A line of the picture, and how it looks; `dim`: it is there when one looks for it."""
+
+    text: str
+    tone: Tone = "plain"
+    dim: bool = False
+
+
+def lines(seen: Seen, at: float, columns: int, most: int) -> list[Line]:
+    """The whole picture of one workspace, at most this many lines, each fitted to the columns."""
+    story = seen.story
+    if story is None or story.started is None:
+        return [replace(line, text=clip(line.text, columns)) for line in [_without_story(seen)]]
+    figures = [Line(line, dim=True) for line in (*_figures(story, at), *_counters(seen, story))]
+    head = [*_head(seen, story, at), *figures]
+    room = max(0, most - len(head) - 1)
+    recent = story.recent[-room:] if room else []
+    happened = [Line(f"{clock(one.at)}  {one.line}", tone_of_line(one.line)) for one in recent]
+    return [replace(line, text=clip(sanitize_terminal(line.text), columns)) for line in [*head, Line(""), *happened]]
+
+
+def _without_story(seen: Seen) -> Line:
+    match seen.condition:
+        case "gone":
+            return Line("The folder of this workspace is gone.")
+        case "new":
+            return Line(f"It never ran. Begin: claude-iterate run {seen.name}")
+        case "unreadable":
+            lost = f"The journal of its last run has lost its beginning. Its log: claude-iterate logs {seen.name}"
+            return Line(lost, "bad")
+    return Line("It is about to begin.")
+
+
+def _head(seen: Seen, story: Story, at: float) -> list[Line]:
+    state = story.state
+    dry = " (dry run)" if story.started is not None and story.started.dry_run else ""
+    first = f"{seen.name}: {seen.words}{dry} · {iteration(state)} · {age(elapsed(seen, at))}"
+    found = [Line(first, seen.tone)]
+    items = items_done(state)
+    if items is not None and seen.condition != "new_task":
+        done = min(items.done, items.total)
+        filled = _BAR * done // items.total
+        left = f" · left: {remaining(story)}" if seen.alive else ""
+        found.append(Line(f"{'█' * filled}{'░' * (_BAR - filled)} {done}/{items.total}{left}"))
+    if seen.alive:
+        found.append(Line(f"Now: {doing(seen, at)}"))
+    elif state.finished is not None:
+        ended = in_words(state.finished, state)
+        found.append(Line(last_cause(seen, ended.cause)))
+        found += [Line(f"Next: {ended.next}")] if ended.next and seen.condition != "new_task" else []
+    else:
+        killed = "The run was killed: its journal has no end."
+        found += [Line(COPIED if seen.condition == "copy" else killed), Line(f"Next: {after_kill(seen)}")]
+    return found
+
+
+def last_cause(seen: Seen, cause: str) -> str:
+    """Why the last run ended; where the workspace stands otherwise since, whose cause it is."""
+    story = seen.story
+    known = (story.condition(alive=False), "planned") if story is not None else ()
+    other = bool(known) and not seen.alive and seen.condition not in known
+    return f"Its last run: {cause}" if other else cause
+
+
+def after_kill(seen: Seen) -> str:
+    """The command that goes on with a run that was killed, as `show` names it; empty when it was not."""
+    story = seen.story
+    if story is None or story.started is None or seen.alive or story.state.finished is not None:
+        return ""
+    if seen.condition == "copy":
+        return f"claude-iterate reset {seen.name}"
+    return renamed(go_on(story.state), story.started.workspace, seen.name)
+
+
+def _figures(story: Story, at: float) -> list[str]:
+    rows, state, used = story.rows.every(), story.state, tokens_so_far(story.state)
+    found = [f"Cost: {cost_so_far(state)} {sparks([row.known_cost_usd for row in rows])}".rstrip()]
+    found += [f"Tokens: {shortened(used)} {sparks([float(row.tokens.total) for row in rows])}".rstrip()] if used else []
+    work = state.work
+    if work.files_changed or work.commits:
+        found.append(f"Work: {counted(work.files_changed, 'changed file')}, {counted(work.commits, 'commit')}")
+    for name, window in story.windows.items():
+        resets = f", resets in {age(left)}" if (left := (window.resets_at or 0.0) - at) > 0 else ""
+        found.append(f"Window {name.replace('_', ' ')}: {window_use(window)}{resets}")
+    return found
+
+
+def _counters(seen: Seen, story: Story) -> list[str]:
+    """As `show` has them: `Breaker: no progress 1/3 · failures 0/3`, and the notes that the next iteration finds."""
+    counts = breaker_counters(story)
+    shown = [f"Breaker: {' · '.join(f'{name} {now}/{most}' for name, now, most in counts)}"] if counts else []
+    return [*shown, *([f"Notes: {counted(seen.notes, 'note')} waiting"] if seen.notes else [])]
+
+
+def breaker_counters(story: Story) -> list[tuple[str, int, int]]:
+    """What the breaker counts, how far that is, and the limit that the run was started with."""
+    if (started := story.started) is None:
+        return []
+    return trips.counters(story.state.streaks, stop_settings(recorded_settings(started), started.mode))
+
+
+def doing(seen: Seen, at: float) -> str:
+    """What it is busy with, and since when; empty when it does not run."""
+    story = seen.story
+    if story is None or not seen.alive:
+        return ""
+    state = story.state
+    if state.wait is not None:
+        return f"{words_for(state.wait.why).sentence}: {age(state.wait.until - at)} left"
+    now = story.now(at)
+    if now.tool is not None:
+        return f"{one_line(now.tool)} ({age(now.tool_duration or 0.0)})"
+    if state.call is None:
+        return "paused" if state.paused else seen.words
+    return f"Claude thinks ({age(now.silence)})"
+
+
+def cost_so_far(state: RunState) -> str:
+    """What the run has cost so far, the call under way included."""
+    spent = state.spending
+    return cost(state.cost_usd + spent.cost_usd, state.cost_is_lower_bound or spent.at_least)
+
+
+def tokens_so_far(state: RunState) -> int:
+    """The tokens so far, those of the call under way included."""
+    return (state.tokens + state.spending.tokens).total
+
+
+def window_use(window: LimitReported) -> str:
+    """How much of a usage window is used: `62 % used`."""
+    return f"{100 * window.utilization:.0f} % used" if window.utilization is not None else window.status
+
+
+def iteration(state: RunState) -> str:
+    """`iteration 3 of 50`."""
+    number = state.iteration or state.iterations
+    most = state.started.max_iterations if state.started is not None else 0
+    return f"iteration {number} of {most}" if most else f"iteration {number}"
+
+
+def elapsed(seen: Seen, at: float) -> float:
+    """How long the run has taken: up to now, or up to its end."""
+    story = seen.story
+    if story is None or story.last is None:
+        return 0.0
+    return story.elapsed(at if seen.alive else story.last.at)
+
+
+def remaining(story: Story) -> str:
+    """How long the rest may take, from the items that finished iterations of this run have done; `not known` when that
+    says nothing. Waits and pauses do not count."""
+    rows = [(row.progress, row.duration) for row in story.rows.ended if row.progress is not None]
+    items, started = items_done(story.state), story.started
+    if items is None or not rows or started is None:
+        return "not known"
+    before = 0
+    if started.carried.iterations or story.rows.ended[0].number != 1:
+        # How many were done before the first one is not known: it only says where the others began.
+        before, rows = rows[0][0].completed, rows[1:]
+    done = rows[-1][0].completed - before if rows else 0
+    left = items.total - items.done
+    if done <= 0 or left < 0:
+        return "not known"
+    return f"about {duration(left * sum(took for _, took in rows) / done)}"
+
+
+def sparks(values: Sequence[float]) -> str:
+    """A small chart in a line of text; the last values."""
+    shown = values[-_SPARKS_SHOWN:]
+    top = max(shown, default=0.0)
+    if top <= 0 or len(shown) < 2:
+        return ""
+    return "".join(_SPARKS[min(len(_SPARKS) - 1, int(value / top * len(_SPARKS)))] for value in shown)
+
+
+def clock(at: float) -> str:
+    """`14:03:59`, in local time."""
+    return f"{datetime.fromtimestamp(at, UTC).astimezone():%H:%M:%S}"
