@@ -254,7 +254,12 @@ def rules() -> list[str]:
     lines += table(("", "Rule", "Ends Claude when"), _rule_rows(RUNNING_RULES))
     lines += ["## Before something begins", "", "Asked before an iteration, a proof or a one-off call.", ""]
     lines += table(("", "Rule", "Says"), _rule_rows(STARTING_RULES))
-    lines += ["## In a proof", "", "Between its checks and its review the first rule that has an opinion ends it.", ""]
+    lines += [
+        "## In a proof",
+        "",
+        "The first rule that applies decides.",
+        "",
+    ]
     lines += table(("", "Rule", "Says"), _rule_rows(PROOF_RULES))
     lines += ["While a check works, each rule names the moment at which it would end it; the earliest wins.", ""]
     lines += table(("", "Rule", "Ends the check when"), _rule_rows(CHECK_RULES))

@@ -63,6 +63,7 @@ class Engine:
         self._sinks = sinks
         self._warnings = warnings
         self._definition: Definition | None = None
+        self._proof: Proof | None = None
         self._measuring: Measuring | None = None
         self._hooks = HookPoints(plan, recorder, sinks.flush)
         self._task = task_file.StartingTask(plan.layout.instructions, plan.carried.replaced)
@@ -96,7 +97,7 @@ class Engine:
             self._measuring = start_measuring(self._plan, self._recorder, supervisor)
             self._record_start()
             self._summarise_progress()
-            self._prepare_proof()
+            self._prepare_proof(supervisor)
             self._watch_reports()
             afterwards.callback(self._watch_no_reports)
             while self._step(dispatcher, supervisor):
@@ -121,7 +122,7 @@ class Engine:
         if watch is not None:
             watch.close()
 
-    def _prepare_proof(self) -> None:
+    def _prepare_proof(self, supervisor: Supervisor) -> None:
         """Before the first call: Claude has changed nothing yet."""
         plan = self._plan
         # A proof that was wanted before is not taken away unseen, and the tasks of a plan say what is done.
@@ -129,6 +130,7 @@ class Engine:
         if (self._facts().proof_wanted or known) and not plan.dry_run and plan.purpose not in ONE_OFF:
             self._definition = Definition(plan, self._recorder)
             self._definition.define()
+        self._proof = Proof(plan, self._recorder, supervisor, self._definition)
 
     def _count_tests(self) -> None:
         if self._definition is not None:
@@ -216,6 +218,7 @@ class Engine:
             task=task_file.current(self._plan.layout.instructions) if self._state.claim.task or ticked else "",
             plan=plan,
             withdrawn=self._reports.claims_nothing,
+            inspection=self._proof.inspection if self._proof is not None else None,
         )
 
     def _keep_place(self, after_call: bool = False) -> None:
@@ -237,12 +240,15 @@ class Engine:
         verdict = decide(self._state, facts)
         if self._measuring is not None and self._measuring.prepares(verdict):
             return True  # the user may have said something meanwhile
-        if isinstance(verdict, verdicts.Begin | verdicts.RunHook | verdicts.Verify | verdicts.MakeOneOffCall):
+        if isinstance(verdict, verdicts.Begin | verdicts.RunHook | verdicts.ProofStep | verdicts.MakeOneOffCall):
             if dispatcher.catch_up():
                 return True  # the user said something meanwhile; it may be `stop`
             verdict = decide_start(self._state, facts) or verdict
-        if not isinstance(verdict, verdicts.Wait | verdicts.Ask):
-            self._keep_place()
+        proving = self._is_proving
+        if not isinstance(verdict, verdicts.Wait | verdicts.Ask) and (
+            not proving or isinstance(verdict, verdicts.Finish)
+        ):
+            self._keep_place(after_call=proving)
         if isinstance(verdict, verdicts.Recorded):
             return self._note(verdict)
         match verdict:
@@ -251,8 +257,10 @@ class Engine:
             case verdicts.Measure(number):
                 assert self._measuring is not None
                 self._measuring.measure(number)
-            case verdicts.Verify():
-                self._prove(verdict, supervisor)
+            case verdicts.Verify() | verdicts.RunCheck() | verdicts.HoldReview() | verdicts.JudgeClaim():
+                assert self._proof is not None
+                self._proof.take(verdict)
+                self._sinks.flush()
             case verdicts.RunStopScripts(number):
                 self._conditions.run_scripts(supervisor, number)
             case verdicts.MakeOneOffCall():
@@ -269,9 +277,14 @@ class Engine:
                 return False
             case _:
                 assert_never(verdict)
-        if not isinstance(verdict, verdicts.Wait | verdicts.Ask):
+        if not isinstance(verdict, verdicts.Wait | verdicts.Ask) and not self._is_proving:
             self._keep_place(after_call=True)
         return True
+
+    @property
+    def _is_proving(self) -> bool:
+        """Between the steps of a proof nothing is put back: it would look like a change that a check made."""
+        return self._state.claim.verification is not None
 
     def _note(self, verdict: verdicts.Recorded) -> bool:
         self._recorder.record(verdict)
@@ -284,10 +297,6 @@ class Engine:
             IterationRun(self._plan, self._recorder, supervisor, self._reports, number, keep_place, look).run()
         if not self._place.look():
             self._try_to_summarise()
-        self._sinks.flush()
-
-    def _prove(self, verdict: verdicts.Verify, supervisor: Supervisor) -> None:
-        Proof(self._plan, self._recorder, supervisor, verdict.claim, verdict.review, self._definition).run()
         self._sinks.flush()
 
     def _one_off(self, supervisor: Supervisor) -> None:

@@ -11,7 +11,8 @@ from claude_iterate.core.events.vocabulary import Meaning
 from claude_iterate.core.formats import counted, duration, listed, one_line, shortened
 from claude_iterate.core.outcomes.classes import RETRIED
 from claude_iterate.core.rules import hook_rules
-from claude_iterate.core.rules.proving import WAVERED, changed_proof, first_finding, flaky_check
+from claude_iterate.core.rules.completion import WAVERED, changed_proof, first_finding
+from claude_iterate.core.rules.proof import flaky_check
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.tampering import comparison
 from claude_iterate.text.line_blocks import indented

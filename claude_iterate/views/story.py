@@ -33,7 +33,8 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from claude_iterate.core import events
-from claude_iterate.core.rules.proving import changed_proof, proof_of
+from claude_iterate.core.rules.completion import changed_proof
+from claude_iterate.core.rules.proof import proof_of
 from claude_iterate.core.state import condition as conditions
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import reduce

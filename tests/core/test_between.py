@@ -32,7 +32,7 @@ from claude_iterate.core.rules.between import BETWEEN_RULES, decide
 from claude_iterate.core.rules.breaker import budget
 from claude_iterate.core.rules.during import RUNNING_RULES, decide_running
 from claude_iterate.core.rules.facts import Facts
-from claude_iterate.core.rules.proving import digest
+from claude_iterate.core.rules.proof import digest
 from claude_iterate.core.rules.verdicts import Ask, Begin, Cut, Finish, Measure, Verdict, Verify, Wait
 from claude_iterate.core.state.call_state import Call
 from claude_iterate.core.state.run_state import RunState

@@ -29,7 +29,7 @@ from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.endings import in_words, told
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.next_steps import CommandLine, about, again, go_on, renamed
-from claude_iterate.core.rules.proving import tampering
+from claude_iterate.core.rules.proof import tampering
 from claude_iterate.core.rules.verdicts import Finish
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold

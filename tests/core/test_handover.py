@@ -47,7 +47,7 @@ from claude_iterate.core.events.groups import Breaker, Claim, HookState, Request
 from claude_iterate.core.events.vocabulary import Kind, Purpose, Reboot, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.between import decide
-from claude_iterate.core.rules.proving import digest
+from claude_iterate.core.rules.proof import digest
 from claude_iterate.core.rules.verdicts import Begin, Finish, Verdict, Verify, Wait
 from claude_iterate.core.state.handover import handed_on, resumption, retold
 from claude_iterate.core.state.run_state import Plans, RunState
@@ -69,6 +69,7 @@ NOT_HANDED_ON = {
     "requests.paused": "a user who says `run` wants it to run",
     "requests.approved": "asked again",
     "requests.stop": "a user who says `run` wants it to run",
+    "claim.verification": "the proof begins again, without the checks that were green",
     "one_off": "a run with iterations has none",
     "finished": "then nothing is handed on",
     "worked": "it has to be seen again",

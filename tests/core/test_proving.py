@@ -10,8 +10,9 @@ from claude_iterate.core.events.groups import Claim
 from claude_iterate.core.events.reasons import Reason
 from claude_iterate.core.events.vocabulary import Kind, Purpose
 from claude_iterate.core.reports.status import Status
+from claude_iterate.core.rules.completion import about_the_claim, known_by
 from claude_iterate.core.rules.facts import Facts
-from claude_iterate.core.rules.proving import about_the_claim, digest, known_by, proof_of
+from claude_iterate.core.rules.proof import digest, proof_of
 from claude_iterate.core.state.run_state import RunState
 from tests.core.building import facts
 

@@ -22,14 +22,15 @@ from claude_iterate.core.events import (
     StopScriptsRun,
     Trip,
     VerificationFinished,
+    VerificationStarted,
     WaitStarted,
 )
-from claude_iterate.core.events.groups import Breaker, Claim, HookState, Requests, Streaks, Waiting
+from claude_iterate.core.events.groups import Breaker, Claim, HookState, Requests, Streaks, Verification, Waiting
 from claude_iterate.core.events.vocabulary import Kind, Meaning, Point, Why
 from claude_iterate.core.reports.status import Status
-from claude_iterate.core.rules import absence, between, breaker, hook_rules, proving, schedule, trips, waits
+from claude_iterate.core.rules import absence, between, breaker, hook_rules, proof, schedule, trips, waits
 from claude_iterate.core.rules.between import BETWEEN_RULES, Between, decide
-from claude_iterate.core.rules.facts import Facts
+from claude_iterate.core.rules.facts import Facts, Inspection
 from claude_iterate.core.rules.plans import plan_rules
 from claude_iterate.core.settings.catalogue import build
 from claude_iterate.core.settings.modes import MODES
@@ -53,6 +54,10 @@ ABORT = HookFinished(Point.NEXT_ITERATION, "hooks/next_iteration", "project", 2,
 SKIP = HookFinished(Point.NEXT_ITERATION, "hooks/next_iteration", "project", 1, Meaning.SKIP, 1)
 
 BOTH: dict[tuple[Between, Between], tuple[RunState, Facts]] = {
+    (between.proof_is_under_way, between.workspace_is_gone): (
+        RunState(claim=Claim(verification=Verification(VerificationStarted(1)))),
+        replace(facts(0, workspace_gone="/w"), inspection=Inspection("")),
+    ),
     (between.workspace_is_gone, between.one_off_call): (RunState(), facts(0, workspace_gone="/w", purpose="setup")),
     (between.one_off_call, plan_rules.plan_is_unread): (
         RunState(),
@@ -70,19 +75,19 @@ BOTH: dict[tuple[Between, Between], tuple[RunState, Facts]] = {
         RunState(started=HOOKED, hooks=HookState(hook_owed=1, last_hook=ABORT)),
         facts(0),
     ),
-    (hook_rules.hook_aborts, proving.claim_is_outdated): (
+    (hook_rules.hook_aborts, proof.claim_is_outdated): (
         RunState(last_status=DONE, claim=Claim(task="a+0"), hooks=HookState(last_hook=ABORT)),
         replace(facts(0), task="b+0"),
     ),
-    (proving.claim_is_outdated, proving.claim_was_withdrawn): (
+    (proof.claim_is_outdated, proof.claim_was_withdrawn): (
         RunState(last_status=DONE, claim=Claim(task="a+0")),
         replace(facts(0), task="b+0", withdrawn=True),
     ),
-    (proving.claim_was_withdrawn, proving.claim_was_cut_off): (
+    (proof.claim_was_withdrawn, proof.claim_was_cut_off): (
         RunState(last_status=DONE, claim=Claim(sound=False)),
         replace(facts(0), withdrawn=True),
     ),
-    (proving.claim_was_cut_off, plan_rules.claim_is_without_plan): (
+    (proof.claim_was_cut_off, plan_rules.claim_is_without_plan): (
         RunState(last_status=DONE, claim=Claim(sound=False), plans=Plans(PlanRead())),
         replace(facts(0), mode=MODES["plan"]),
     ),
@@ -93,11 +98,11 @@ BOTH: dict[tuple[Between, Between], tuple[RunState, Facts]] = {
         RunState(started=HOOKED, hooks=HookState(last_hook=SKIP)),
         facts(0),
     ),
-    (hook_rules.iteration_is_skipped, proving.claim_must_be_proven): (
+    (hook_rules.iteration_is_skipped, proof.claim_must_be_proven): (
         RunState(last_status=DONE, hooks=HookState(last_hook=SKIP)),
         facts(0, checks=("true",)),
     ),
-    (proving.proof_failed, breaker.agent_is_blocked): (
+    (proof.proof_failed, breaker.agent_is_blocked): (
         RunState(last_status=Status(False, blocked="help"), claim=Claim(1, VerificationFinished(1, False))),
         facts(0, max_attempts=1),
     ),
@@ -194,7 +199,7 @@ BOTH: dict[tuple[Between, Between], tuple[RunState, Facts]] = {
 NEVER_BOTH = {
     (plan_rules.plan_is_done, between.completed): "one needs a claim, the other that there is none",
     (plan_rules.claim_is_without_plan, plan_rules.plan_is_done): "one needs a claim, the other that there is none",
-    (proving.claim_must_be_proven, proving.proof_failed): "one needs a claim without a proof, the other the proof",
+    (proof.claim_must_be_proven, proof.proof_failed): "one needs a claim without a proof, the other the proof",
     (trips.scripts_are_asked, trips.script_says_stop): "one needs scripts that have not run, the other their results",
     (waits.limit_is_reached, waits.api_is_in_trouble): "the last outcome is one or the other",
     (waits.api_is_in_trouble, absence.claude_is_away): "the last outcome is one or the other",

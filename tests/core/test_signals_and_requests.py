@@ -17,7 +17,7 @@ from claude_iterate.core.events import (
     WaitStarted,
 )
 from claude_iterate.core.events.vocabulary import Cause, Kind, Verb, Why
-from claude_iterate.core.rules.between import decide, decide_proof, decide_start
+from claude_iterate.core.rules.between import decide, decide_start
 from claude_iterate.core.rules.during import decide_check
 from claude_iterate.core.rules.signals_and_requests import effect_of, signal_came
 from claude_iterate.core.rules.verdicts import Cut, Finish, Wait
@@ -97,13 +97,6 @@ def test_a_run_whose_folder_is_another_ones_ends() -> None:
     verdict = decide(WAITING, facts(0, workspace_replaced="/w"))
     assert isinstance(verdict, Finish)
     assert (verdict.reason, "was replaced by another one: /w" in verdict.detail) == ("agent_failed", True)
-
-
-def test_a_proof_is_broken_off_by_a_stop_or_the_end_of_time() -> None:
-    """And by nothing else."""
-    assert decide_proof(REVIEW, facts(9, max_duration=10)) is None
-    assert decide_proof(REVIEW, facts(10, max_duration=10)) is not None
-    assert decide_proof(after(StopRequested("SIGINT")), facts(0)) is not None
 
 
 @pytest.mark.setting("verification.check_timeout")

@@ -25,7 +25,7 @@ from claude_iterate.core.events import (
 from claude_iterate.core.events.vocabulary import Kind, Verb, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.between import decide
-from claude_iterate.core.rules.proving import digest
+from claude_iterate.core.rules.proof import digest
 from claude_iterate.core.rules.verdicts import Begin, Finish, Verify, Wait
 from claude_iterate.core.state.handover import resumption
 from claude_iterate.core.state.run_state import RunState

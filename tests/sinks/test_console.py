@@ -39,7 +39,7 @@ from claude_iterate.core.events import (
 from claude_iterate.core.events.reasons import ENDINGS, Reason
 from claude_iterate.core.events.vocabulary import Cause, Kind
 from claude_iterate.core.reports.status import Change, Status
-from claude_iterate.core.rules.proving import tampering
+from claude_iterate.core.rules.proof import tampering
 from claude_iterate.sinks.console.console import Clock, Console
 from tests.sinks.conftest import BEGAN, Fed, MakeEntry, MakeStarted, MakeTerminal
 

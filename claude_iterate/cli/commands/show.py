@@ -11,7 +11,7 @@ from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.output import foreign
 from claude_iterate.core import formats
 from claude_iterate.core.events import ProofChange
-from claude_iterate.core.rules.proving import WAVERED
+from claude_iterate.core.rules.completion import WAVERED
 from claude_iterate.core.tones import UNPROVEN, state_words, tone
 from claude_iterate.system.files import near
 from claude_iterate.text import local_times, wait_lines

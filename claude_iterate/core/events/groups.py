@@ -8,8 +8,14 @@ from __future__ import annotations
 import msgspec
 
 from claude_iterate.core.events.breaker_events import PatternSeen, StopScriptsRun, Trip
-from claude_iterate.core.events.call_events import IterationFinished, Rebooted
-from claude_iterate.core.events.check_events import CheckResult, ChecksPassed, VerificationFinished
+from claude_iterate.core.events.call_events import IterationFinished, Rebooted, ReviewFinished
+from claude_iterate.core.events.check_events import (
+    CheckFinished,
+    CheckResult,
+    ChecksPassed,
+    VerificationFinished,
+    VerificationStarted,
+)
 from claude_iterate.core.events.hold_events import HeldBack
 from claude_iterate.core.events.hook_events import HookFinished
 from claude_iterate.core.events.stream_events import LimitReported, Tokens
@@ -55,12 +61,23 @@ class Waiting(msgspec.Struct, frozen=True, omit_defaults=True):
     """Another run met a limit, and this one has not waited for it yet."""
 
 
+class Verification(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The proof under way: how it began, the checks that have run since, and what the review said. `wavered`: the
+    review says yes after saying no, and nothing changed in between."""
+
+    started: VerificationStarted
+    checks: tuple[CheckFinished, ...] = ()
+    review: ReviewFinished | None = None
+    wavered: bool = False
+
+
 class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
     """How many claims of completion were judged, and the proof of the last one. `checked`: its checks are green, the
     review is still to come. `results` are the last ones of each check, over all claims; `flaky` are the checks of this
     claim with another result than before, although nothing changed. `task` is the identity of the instructions that the
     claim is about; `sound`: the iteration that made it came to its own end, or the API refused all that was to follow.
-    `refuted` is the proof that failed last, if none has held since; `problems` are what was odd about its report."""
+    `refuted` is the proof that failed last, if none has held since; `problems` are what was odd about its report.
+    `verification` is its proof as long as that is under way."""
 
     judged: int = 0
     proof: VerificationFinished | None = None
@@ -71,6 +88,7 @@ class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
     sound: bool = True
     refuted: VerificationFinished | None = None
     problems: tuple[str, ...] = ()
+    verification: Verification | None = None
 
 
 class Session(msgspec.Struct, frozen=True, omit_defaults=True):

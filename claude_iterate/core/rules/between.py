@@ -14,7 +14,7 @@ from claude_iterate.core.rules import (
     breaker,
     hook_rules,
     next_steps,
-    proving,
+    proof,
     schedule,
     trips,
     waits,
@@ -118,16 +118,38 @@ def begin_the_next(state: RunState, facts: Facts) -> Verdict | None:
     return Begin(state.iterations + 1)
 
 
+PROOF_RULES: tuple[Between, ...] = (
+    stop_was_asked,
+    breaker.time_is_up,
+    proof.proof_was_changed,
+    proof.check_is_next,
+    proof.check_is_red,
+    proof.checks_changed_the_project,
+    proof.checks_have_passed,
+    proof.review_is_next,
+    proof.evidence_is_complete,
+)
+"""What is next in a proof that is under way. When a stop or the end of time breaks it off, the claim is unproven."""
+
+
+def proof_is_under_way(state: RunState, facts: Facts) -> Verdict | None:
+    """The proof of a claim has begun: the rules of the proof say what is next."""
+    if state.claim.verification is None or facts.inspection is None:
+        return None
+    return next(verdict for rule in PROOF_RULES if (verdict := rule(state, facts)) is not None)
+
+
 BETWEEN_RULES: tuple[Between, ...] = (
+    proof_is_under_way,
     workspace_is_gone,
     one_off_call,
     plan_rules.plan_is_unread,
     work_is_unmeasured,
     hook_rules.iteration_finished_is_due,
     hook_rules.hook_aborts,
-    proving.claim_is_outdated,
-    proving.claim_was_withdrawn,
-    proving.claim_was_cut_off,
+    proof.claim_is_outdated,
+    proof.claim_was_withdrawn,
+    proof.claim_was_cut_off,
     plan_rules.claim_is_without_plan,
     plan_rules.plan_is_done,
     completed,
@@ -135,8 +157,8 @@ BETWEEN_RULES: tuple[Between, ...] = (
     breaker.time_is_up,
     hook_rules.started_is_due,
     hook_rules.iteration_is_skipped,
-    proving.claim_must_be_proven,
-    proving.proof_failed,
+    proof.claim_must_be_proven,
+    proof.proof_failed,
     breaker.agent_is_blocked,
     plan_rules.plan_is_lost,
     breaker.failure_ends_the_run,
@@ -191,12 +213,3 @@ STARTING_RULES: tuple[Callable[[RunState, Facts], Finish | None], ...] = (nothin
 def decide_start(state: RunState, facts: Facts) -> Finish | None:
     """Why nothing may begin now; None when it may."""
     return next((verdict for rule in STARTING_RULES if (verdict := rule(state, facts)) is not None), None)
-
-
-PROOF_RULES: tuple[Between, ...] = (stop_was_asked, breaker.time_is_up)
-"""Asked between the steps of a proof: its checks and its review."""
-
-
-def decide_proof(state: RunState, facts: Facts) -> Verdict | None:
-    """Why the proof is broken off; None when it goes on. The claim is then still unproven."""
-    return next((verdict for rule in PROOF_RULES if (verdict := rule(state, facts)) is not None), None)

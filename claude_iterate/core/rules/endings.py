@@ -14,7 +14,7 @@ from claude_iterate.core.events.reasons import ENDINGS, Reason
 from claude_iterate.core.events.vocabulary import ONE_OFF, Purpose
 from claude_iterate.core.formats import counted, one_line, shortened
 from claude_iterate.core.outcomes.classes import COUNTED_FAILURES
-from claude_iterate.core.rules import next_steps, proving
+from claude_iterate.core.rules import completion, next_steps, proof
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.rules.verdicts import Finish
@@ -44,8 +44,8 @@ def told(verdict: Finish, state: RunState, facts: Facts, changes: tuple[ProofCha
         verdict.detail,
         "\n".join(filter(None, (_notes(facts), _changes(changes, verdict, state, facts), _advice(verdict, facts)))),
         *(state.iterations, state.cost_usd, facts.now + state.elapsed_before),
-        known_by=proving.known_by(state, facts, verdict.reason, changes),
-        about_claim=proving.about_the_claim(state, facts, verdict.reason, changes),
+        known_by=completion.known_by(state, facts, verdict.reason, changes),
+        about_claim=completion.about_the_claim(state, facts, verdict.reason, changes),
         cause=verdict.cause,
         next=_setup(state, facts) if _lost(facts) else verdict.next,
         cost_is_lower_bound=state.cost_is_lower_bound,
@@ -102,7 +102,7 @@ def _completed_line(ending: RunFinished, state: RunState, after: str) -> str:
     """What is proven comes first; so does what is not."""
     if ending.known_by == CHANGED:
         return f"{_changed_proof(ending, state)} (after {after})"
-    known = proving.KNOWN_BY.get(ending.known_by, ending.known_by)
+    known = completion.KNOWN_BY.get(ending.known_by, ending.known_by)
     if ending.known_by in UNPROVEN:
         return f"{known} (after {after})"
     return f"Task completed successfully after {after}{': ' + known if known else ''}"
@@ -110,7 +110,7 @@ def _completed_line(ending: RunFinished, state: RunState, after: str) -> str:
 
 def _changed_proof(ending: RunFinished, state: RunState) -> str:
     rests_on = state.proof.known_by if state.proof is not None else ""
-    return proving.changed_proof(rests_on, [change.path for change in ending.changes])
+    return completion.changed_proof(rests_on, [change.path for change in ending.changes])
 
 
 def made_plan(state: RunState) -> bool:
@@ -151,8 +151,8 @@ def _stagnated(ending: RunFinished, _state: RunState) -> str:
 def _refuted(ending: RunFinished, state: RunState) -> str:
     if state.started is not None and state.started.made_up:
         return "Dry run finished with the verdict `not done`. It proves nothing: the stand-in did not look at the work."
-    what = "Not proven" if ending.detail.startswith(proving.NO_VERDICT) else "Not done"
-    why = proving.why_refuted(state.proof) if state.proof is not None else proving.first_finding(ending.detail)
+    what = "Not proven" if ending.detail.startswith(proof.NO_VERDICT) else "Not done"
+    why = completion.why_refuted(state.proof) if state.proof is not None else completion.first_finding(ending.detail)
     return f"{what}: {why or 'the proof failed'}"
 
 
@@ -199,7 +199,7 @@ def _next(ending: RunFinished, state: RunState, line: CommandLine) -> str:
     if dry_run:  # the same without it
         return next_steps.really(state, line)
     if ending.known_by == CHANGED:
-        checks_only = ("--checks-only",) if state.proof is None or state.proof.known_by == proving.CHECKS else ()
+        checks_only = ("--checks-only",) if state.proof is None or state.proof.known_by == proof.CHECKS else ()
         return next_steps.about(state, line, "verify", *checks_only, next_steps.ACCEPT)
     if ending.known_by in UNPROVEN:
         told = state.started.to_prove if state.started is not None else ""

@@ -6,11 +6,22 @@ from datetime import UTC, tzinfo
 
 import msgspec
 
-from claude_iterate.core.events import PlanRead
+from claude_iterate.core.events import PlanRead, ProofChange
 from claude_iterate.core.events.vocabulary import Purpose
 from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.declared import LimitSettings, Settings
 from claude_iterate.core.settings.modes import MODES, Mode
+
+
+class Inspection(msgspec.Struct, frozen=True):
+    """What a step of the proof found: `project` names the state of the project and `tree` is git's name for it;
+    `changed` are the files that the checks changed; `tampering` is what changed, before the proof began, of that which
+    defines it, if no claim holds with such a change."""
+
+    project: str
+    tree: str = ""
+    changed: tuple[str, ...] = ()
+    tampering: tuple[ProofChange, ...] = ()
 
 
 class Facts(msgspec.Struct, frozen=True):
@@ -26,7 +37,8 @@ class Facts(msgspec.Struct, frozen=True):
     it cannot be read at the end; `checks_only`: `verify` without a review. `zone` is that of the computer;
     `plan` is the plan as it is now, in the modes that read it; `withdrawn`: when this process began, the report claimed
     no completion, and no iteration has begun since; `instructions_spoilt`: a file that cannot be read is in their
-    place; `last_prompt` is the newest prompt of an iteration that is still there."""
+    place; `last_prompt` is the newest prompt of an iteration that is still there; `inspection` is what the last step of
+    the proof found."""
 
     now: float
     wall: float
@@ -56,6 +68,7 @@ class Facts(msgspec.Struct, frozen=True):
     withdrawn: bool = False
     instructions_spoilt: bool = False
     last_prompt: str = ""
+    inspection: Inspection | None = None
 
     @property
     def limits(self) -> LimitSettings:

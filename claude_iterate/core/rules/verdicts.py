@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import msgspec
 
-from claude_iterate.core.events import ClaimDropped, IterationFinished, PlanFinished, PlanRead, WaitEnded, WaitStarted
+from claude_iterate.core.events import (
+    ChecksPassed,
+    ClaimDropped,
+    IterationFinished,
+    PlanFinished,
+    PlanRead,
+    VerificationStarted,
+    WaitEnded,
+    WaitStarted,
+)
 from claude_iterate.core.events.reasons import Reason
 from claude_iterate.core.events.vocabulary import Cause, Point
 
@@ -28,11 +37,31 @@ class Wait(msgspec.Struct, frozen=True):
 
 
 class Verify(msgspec.Struct, frozen=True):
-    """Look whether the claim of completion holds. Without `review` only the checks run: either no review is wanted, or
+    """Begin to prove the claim of completion. Without `review` only the checks run: either no review is wanted, or
     Claude cannot be called now."""
 
     claim: int
     review: bool = False
+
+
+class RunCheck(msgspec.Struct, frozen=True):
+    """Run the next check of the proof; after the `last` one, look what the checks changed."""
+
+    command: str
+    last: bool = True
+
+
+class HoldReview(msgspec.Struct, frozen=True):
+    """Let Claude review the work with fresh context."""
+
+    depth: str
+
+
+class JudgeClaim(msgspec.Struct, frozen=True):
+    """All evidence is there: say whether the claim holds."""
+
+
+ProofStep = Verify | RunCheck | HoldReview | JudgeClaim
 
 
 class Measure(msgspec.Struct, frozen=True):
@@ -77,8 +106,17 @@ class Finish(msgspec.Struct, frozen=True):
     tripped: str = ""
 
 
-Recorded = WaitStarted | WaitEnded | ClaimDropped | IterationFinished | PlanRead | PlanFinished
+Recorded = (
+    WaitStarted
+    | WaitEnded
+    | ClaimDropped
+    | IterationFinished
+    | PlanRead
+    | PlanFinished
+    | VerificationStarted
+    | ChecksPassed
+)
 """Verdicts that are events themselves, and need nothing but to be recorded: a wait that the journal knows of begins and
-ends so, a claim is dropped, a plan read, and an iteration that a hook skips ended."""
+ends so, a claim is dropped, a plan read, an iteration that a hook skips ended, checks run once more or passed."""
 
-Verdict = Begin | Measure | RunHook | Ask | Wait | Verify | MakeOneOffCall | RunStopScripts | Finish | Recorded
+Verdict = Begin | Measure | RunHook | Ask | Wait | ProofStep | MakeOneOffCall | RunStopScripts | Finish | Recorded

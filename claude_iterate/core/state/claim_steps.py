@@ -5,8 +5,9 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from claude_iterate.core import events
-from claude_iterate.core.events.groups import Claim
+from claude_iterate.core.events.groups import Claim, Verification
 from claude_iterate.core.events.vocabulary import Cause
+from claude_iterate.core.reports.review import INCOMPLETE, VERIFIED
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state.run_state import RunState
 
@@ -38,8 +39,8 @@ def checking(
             return replace(state, defined=replace(before, files={**before.files, "test": event.files}))
         case events.VerificationStarted():
             # A run makes its claim in an iteration; `verify` has only the task as it finds it.
-            claim = replace(state.claim, task=event.task or state.claim.task)
-            return replace(state, claim=claim if event.green else replace(claim, flaky=()))
+            claim = replace(state.claim, task=event.task or state.claim.task, verification=Verification(event))
+            return replace(state, claim=claim if event.green else replace(claim, flaky=(), checked=None))
         case events.CheckFinished():
             return _checked(state, event)
 
@@ -47,6 +48,10 @@ def checking(
 def _checked(state: RunState, event: events.CheckFinished) -> RunState:
     """A check that ends in another way than before on the same project is flaky. One that was stopped says nothing."""
     claim = state.claim
+    if claim.verification is not None:
+        checks = (*claim.verification.checks, event)
+        claim = replace(claim, verification=replace(claim.verification, checks=checks))
+        state = replace(state, claim=claim)
     if event.cut in {Cause.STOPPED, Cause.DURATION} or not event.project:
         return state
     now, before = events.CheckResult(event.code == 0, event.project), claim.results.get(event.command)
@@ -57,25 +62,28 @@ def _checked(state: RunState, event: events.CheckFinished) -> RunState:
 
 def claim_after_review(state: RunState, event: events.ReviewFinished) -> Claim:
     """The claim after its review. What it said of which project is remembered, over claims and runs."""
-    if not event.project or event.verdict not in {"verified", "incomplete"}:
-        return state.claim
-    said = events.CheckResult(event.verdict == "verified", event.project)
-    return replace(state.claim, results={**state.claim.results, THE_REVIEW: said})
-
-
-def said_no_of(state: RunState, project: str) -> bool:
-    """The last review did not verify the work, and looked at the same project."""
-    return state.claim.results.get(THE_REVIEW) == events.CheckResult(False, project) and bool(project)
+    claim = state.claim
+    if claim.verification is not None:
+        said_no = bool(event.project) and claim.results.get(THE_REVIEW) == events.CheckResult(False, event.project)
+        wavered = said_no and event.verdict == VERIFIED
+        verification = replace(claim.verification, review=event, wavered=wavered)
+        # One that could not be held is tried again later, as a proof of its own.
+        claim = replace(claim, verification=verification if event.outcome is None else None)
+    if not event.project or event.verdict not in {VERIFIED, INCOMPLETE}:
+        return claim
+    said = events.CheckResult(event.verdict == VERIFIED, event.project)
+    return replace(claim, results={**claim.results, THE_REVIEW: said})
 
 
 def judged(state: RunState, event: events.ChecksPassed | events.VerificationFinished | events.ClaimDropped) -> RunState:
     """Only a proof that came to its end spends a claim."""
     if isinstance(event, events.ChecksPassed):
-        return replace(state, claim=replace(state.claim, checked=event))
+        verification = None if event.review_waits else state.claim.verification
+        return replace(state, claim=replace(state.claim, checked=event, verification=verification))
     if isinstance(event, events.ClaimDropped):
         return _dropped(state, event)
     refuted = None if event.passed else event
-    claim = replace(state.claim, judged=event.claim, proof=event, checked=None, refuted=refuted)
+    claim = replace(state.claim, judged=event.claim, proof=event, checked=None, refuted=refuted, verification=None)
     status = standing(state, claim=event.passed)
     odd = f"About your report: {'; '.join(claim.problems)}." if refuted is not None and claim.problems else ""
     findings = "\n\n".join(filter(None, (event.findings, odd)))
@@ -103,6 +111,6 @@ def reported(state: RunState, status: Status | None) -> RunState:
 
 def _dropped(state: RunState, event: events.ClaimDropped) -> RunState:
     """The claim does not count: it and all that was looked at for it are forgotten."""
-    claim = replace(state.claim, proof=None, checked=None, flaky=(), task="")
+    claim = replace(state.claim, proof=None, checked=None, flaky=(), task="", verification=None)
     said = f"{CUT_OFF}\n{state.findings}".strip() if event.cut else event.findings or _OTHER_TEXT
     return replace(state, last_status=None, status=standing(state, claim=False), claim=claim, findings=said)

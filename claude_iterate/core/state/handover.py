@@ -91,7 +91,7 @@ def _claim_left(state: RunState, judged: bool) -> Claim:
     claim = state.claim
     if state.iteration:
         return Claim(claim.judged, results=claim.results, refuted=claim.refuted)
-    return replace(claim, proof=None) if judged else claim
+    return replace(claim, proof=None if judged else claim.proof, verification=None)
 
 
 def retold(state: RunState) -> RunStarted | None:

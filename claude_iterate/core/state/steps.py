@@ -120,7 +120,7 @@ def _iteration_started(state: RunState, event: events.IterationStarted, entry: e
     return replace(
         state,
         call=Call(event.number, entry.elapsed, resumes=event.resumes),
-        claim=replace(state.claim, proof=None, checked=None, flaky=(), task=""),
+        claim=replace(state.claim, proof=None, checked=None, flaky=(), task="", verification=None),
         requests=replace(state.requests, cut=None),
         status_before=state.status,
         breaker=replace(state.breaker, pattern=None),

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from claude_iterate.agent.command.environment import run_environment
 from claude_iterate.core.events import ProofChange, ProofDefined, ProofTestsCounted, Warned
-from claude_iterate.core.rules.proving import digest
+from claude_iterate.core.rules.proof import digest
 from claude_iterate.core.tampering import comparison
 from claude_iterate.core.tampering.check_words import named_by
 from claude_iterate.engine.recorder import Recorder

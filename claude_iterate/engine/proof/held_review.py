@@ -13,12 +13,11 @@ import msgspec
 
 from claude_iterate.core import events
 from claude_iterate.core.events.vocabulary import Kind
-from claude_iterate.core.formats import counted, listed, shortened
+from claude_iterate.core.formats import listed, shortened
 from claude_iterate.core.outcomes.classes import ENDING_FAILURES, FINE, RETRIED
 from claude_iterate.core.reports import prose_review, requirements, review
 from claude_iterate.core.reports.requirements import Requirement
-from claude_iterate.core.reports.review import INCOMPLETE, INVALID, VERIFIED, Review
-from claude_iterate.core.rules.proving import NO_VERDICT, Finding
+from claude_iterate.core.reports.review import INCOMPLETE, INVALID, Review
 from claude_iterate.engine import asking
 from claude_iterate.engine.asking import Asked, Question
 from claude_iterate.engine.recorder import Recorder
@@ -33,16 +32,15 @@ _LONGEST_EVIDENCE = 300
 
 
 class HeldReview(msgspec.Struct):
-    """One review of one claim. `look` says what the project is at this moment."""
+    """One review of the last claim. `look` says what the project is at this moment."""
 
     _plan: RunSpec
     _recorder: Recorder
     _supervisor: Supervisor
-    _claim: int
     _look: Callable[[], ProjectState]
 
-    def hold(self, depth: str, project: ProjectState) -> list[Finding] | None:
-        """What it found: nothing when it verifies. None: the review could not be held."""
+    def hold(self, depth: str, project: ProjectState) -> None:
+        """From `ReviewStarted` to `ReviewFinished`."""
         began = self._recorder.elapsed()
         identity = os.urandom(8).hex()
         report = _Report(self._plan.report)
@@ -50,7 +48,7 @@ class HeldReview(msgspec.Struct):
         question = Question(
             lambda by_schema: self._plan.review_texts(depth, review.DEPTHS[depth], identity, by_schema),
             review.SCHEMA,
-            f"review-{self._claim}-{identity[:4]}",
+            f"review-{self._recorder.state.claim.judged + 1}-{identity[:4]}",
             lambda size: events.ReviewStarted(depth, size),
         )
         asked = asking.ask(self._plan, self._recorder, self._supervisor, question)
@@ -62,7 +60,6 @@ class HeldReview(msgspec.Struct):
                 text = review.render_report(found, self._plan.layout.name, depth, identity)
                 found = report.keep(text) or found
         self._record_end(found, asked.outcome, began, project.identity)
-        return None if found.verdict == UNHELD else _findings(found)
 
     def _judge(self, asked: Asked, report: _Report, identity: str, project: ProjectState) -> Review:
         outcome, result = asked.outcome, self._recorder.state.result
@@ -146,15 +143,3 @@ class _Report:
         except OSError as error:
             return Review(INVALID, f"{self._path} cannot be written: {error.strerror}")
         return None
-
-
-def _findings(found: Review) -> list[Finding]:
-    """A review as the next prompt and the end show it; nothing when it verifies."""
-    if found.verdict == VERIFIED:
-        return []
-    if found.verdict == INVALID:
-        return [Finding(f"{NO_VERDICT}: {found.summary}")]
-    count = len(found.findings)
-    first = f"The review found {counted(count, 'thing')} missing." if count else "The review found the work incomplete."
-    numbered = [f"{number}. {item}" for number, item in enumerate(found.findings, 1)]
-    return [Finding("\n".join(filter(None, (first, found.summary, *numbered))), (*found.findings, found.summary)[0])]

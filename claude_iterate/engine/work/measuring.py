@@ -13,7 +13,7 @@ import msgspec
 from claude_iterate.core.events import Changes, Event, SnapshotTaken, TestCounts, Warned, WorkMeasured
 from claude_iterate.core.events.vocabulary import Point, Purpose
 from claude_iterate.core.formats import listed
-from claude_iterate.core.rules.verdicts import Ask, Begin, Finish, RunHook, RunStopScripts, Verdict, Verify
+from claude_iterate.core.rules.verdicts import Ask, Begin, Finish, ProofStep, RunHook, RunStopScripts, Verdict
 from claude_iterate.core.state.work_steps import contradiction, moved
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.run_spec import RunSpec
@@ -66,7 +66,7 @@ class Measuring:
     def prepares(self, verdict: Verdict) -> bool:
         """Before Claude is called, the look that its work is compared with is made; True when that took time. What a
         user may do while the run waits, and what checks leave, is not Claude's work."""
-        if isinstance(verdict, Verify | RunHook | RunStopScripts | Ask) or self._recorder.state.paused:
+        if isinstance(verdict, ProofStep | RunHook | RunStopScripts | Ask) or self._recorder.state.paused:
             self._stale = True
         if self._starts_a_program(verdict) and self._first is not None:
             # What the look has started would be taken for something that the program left behind.
@@ -89,7 +89,7 @@ class Measuring:
         """A check or a hook; the run may end with one."""
         started = self._recorder.state.started
         ends_with_hook = started is not None and Point.FINISHED in started.hooks
-        return isinstance(verdict, Verify | RunHook | RunStopScripts) or (
+        return isinstance(verdict, ProofStep | RunHook | RunStopScripts) or (
             isinstance(verdict, Finish) and ends_with_hook
         )
 

@@ -18,8 +18,8 @@ from claude_iterate.core.events.vocabulary import Why
 from claude_iterate.core.formats import cost, one_line, precise_moment, shortened
 from claude_iterate.core.outcomes.classes import FINE, RETRIED
 from claude_iterate.core.reports.status import describe
+from claude_iterate.core.rules.completion import changed_proof
 from claude_iterate.core.rules.endings import in_words, made_plan, sign
-from claude_iterate.core.rules.proving import changed_proof
 from claude_iterate.core.state.items_done import items_done
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.tones import UNPROVEN
