@@ -6,7 +6,7 @@ from typing import cast
 
 from claude_iterate.cli import output
 from claude_iterate.core.events.vocabulary import Kind
-from claude_iterate.core.formats import cost, counted, duration
+from claude_iterate.core.formats import cost, duration, plural
 from claude_iterate.core.tones import Tone
 from claude_iterate.text import local_times
 from claude_iterate.views.history_view import HistoryView
@@ -120,7 +120,7 @@ def _sums(total: Total, of_rows: bool) -> Cells:
         **_counts(total.tokens, total.turns, total.tools),
         "FILES": changed_files(total.files),
         "COMMITS": "" if total.commits is None else str(total.commits),
-        "OUTCOME": f"{counted(total.iterations, 'iteration')}{again}",
+        "OUTCOME": f"{plural(total.iterations, 'iteration')}{again}",
     }
 
 

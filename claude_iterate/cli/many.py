@@ -43,7 +43,7 @@ def run_many(project: Project, names: Sequence[str], request: RunRequest, parall
     screen.runs = many.runs
     if not quiet and parallel != 1 and (sharing := _sharing(project, layouts, request)):
         output.warn(
-            f"{formats.listed(sharing)} work in one folder at the same time: what they change can be mixed up.\n"
+            f"{formats.join_names(sharing)} work in one folder at the same time: what they change can be mixed up.\n"
             f"  Give each a checkout of its own: claude-iterate run {' '.join(sharing)} --worktree"
         )
     many.run()

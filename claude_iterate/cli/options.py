@@ -132,11 +132,11 @@ def output_level(verbose: bool, quiet: bool) -> str | None:
 
 
 def _checked(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
-    return names.checked(value)
+    return names.check_name(value)
 
 
 def _choose(context: click.Context, parameter: click.Parameter, value: str | None) -> str:
-    return picker.choose_workspace(context, parameter) if value is None else names.checked(value)
+    return picker.choose_workspace(context, parameter) if value is None else names.check_name(value)
 
 
 def workspace_argument(required: bool = False) -> click.Argument:
@@ -187,7 +187,7 @@ def command(
 
 
 def _all_checked(_context: click.Context, _parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(map(names.checked, value))
+    return tuple(map(names.check_name, value))
 
 
 def named_workspace(function: Function) -> Function:
@@ -207,7 +207,7 @@ def name_argument_of(
     """The name of a workspace or template, where a command takes more than one; it is None when left out."""
 
     def checked(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
-        return None if value is None else names.checked(value, what)
+        return None if value is None else names.check_name(value, what)
 
     return click.argument(what, required=required, callback=checked, shell_complete=offered)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from claude_iterate.errors import ExpectedError, UsageProblem
-from claude_iterate.workspace.files.atomic import replacing
+from claude_iterate.workspace.files.atomic import open_replacement
 
 
 @contextlib.contextmanager
@@ -24,7 +24,7 @@ def output_file(path: Path, option: str) -> Iterator[IO[bytes]]:
     if not path.parent.is_dir():
         raise ExpectedError(f"There is no folder {path.parent}.", f"Make it: mkdir -p {shlex.quote(str(path.parent))}")
     try:
-        with replacing(path, follow=False) as file:
+        with open_replacement(path, follow=False) as file:
             yield file
     except OSError as error:
         raise ExpectedError(f"{path} cannot be written: {error.strerror}.", another) from None

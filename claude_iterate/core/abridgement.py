@@ -18,7 +18,7 @@ VALUE = 160
 _PLAIN = (bool, int, float, type(None))
 
 
-def abridged(entry: events.Entry) -> events.Entry:
+def abridge(entry: events.Entry) -> events.Entry:
     """The same entry, or one whose event is shortened."""
     event = entry.event
     shorten = _SHORTENED.get(type(event))

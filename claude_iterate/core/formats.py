@@ -71,12 +71,12 @@ def _moment(epoch: float, timespec: str) -> str:
         return f"{epoch:g}"
 
 
-def counted(number: int, noun: str) -> str:
+def plural(number: int, noun: str) -> str:
     """`1 line`, `3 lines`."""
     return f"1 {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def listed(names: Sequence[str], most: int = 3) -> str:
+def join_names(names: Sequence[str], most: int = 3) -> str:
     """`a, b, c and 4 more`."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
@@ -104,7 +104,7 @@ def plain(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def shortened(text: str, longest: int, mark: str = "...") -> str:
+def shorten(text: str, longest: int, mark: str = "...") -> str:
     """The text, or its beginning and a mark: never more than `longest` characters."""
     return text if len(text) <= longest else text[: longest - len(mark)].rstrip() + mark
 

@@ -5,25 +5,25 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-from claude_iterate.core.formats import shortened
+from claude_iterate.core.formats import shorten
 from claude_iterate.errors import UsageProblem
 
 _LONGEST = 100
 _MARKS = dict.fromkeys(map(ord, "._-"))
 
 
-def acceptable(name: str) -> bool:
+def is_acceptable(name: str) -> bool:
     """True for a name that every command would take."""
     begun = name.isascii() and name[:1].isalnum() and len(name) <= _LONGEST
     return begun and name.translate(_MARKS).isalnum()
 
 
-def checked(name: str, what: str = "workspace") -> str:
+def check_name(name: str, what: str = "workspace") -> str:
     """The name itself, or a UsageProblem: a name never holds a separator and never starts with `.` or `-`."""
-    if not acceptable(name):
+    if not is_acceptable(name):
         article = "an" if what.startswith("a") else "a"
         raise UsageProblem(
-            f"{shortened(name, 60)!r} cannot be the name of {article} {what}.",
+            f"{shorten(name, 60)!r} cannot be the name of {article} {what}.",
             "Use up to 100 letters a-z, digits, '.', '_' and '-', beginning with a letter or digit.",
         )
     return name
@@ -36,7 +36,7 @@ def nearest(word: str, known: Iterable[str], most: int = 1) -> list[str]:
     return list(dict.fromkeys([*begun, *difflib.get_close_matches(word, known, n=most, cutoff=0.65)]))[:most]
 
 
-def meant(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, known: Iterable[str]) -> str:
     """`Did you mean ...? ` for a name that is not there; empty when nothing is close."""
     near = nearest(name, known, 3)
     return f"Did you mean {' or '.join(near)}? " if near else ""

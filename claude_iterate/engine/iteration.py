@@ -81,7 +81,7 @@ class IterationRun(msgspec.Struct):
         state = self._recorder.state
         heard = state.last_outcome is not None and state.last_outcome.kind in WELL
         if shown and heard and state.iterations >= self._number:
-            notes.delivered(self._plan.layout, shown)
+            notes.mark_delivered(self._plan.layout, shown)
 
     def _record_start(self, texts: Texts, prompt: bytes, resumes: str, report_id: str) -> None:
         self._recorder.record(

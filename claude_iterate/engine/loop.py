@@ -215,7 +215,7 @@ class Engine:
             workspace_replaced=folder if became == run_folder.REPLACED else "",
             unrecorded=unrecorded,
             measures=self._measuring is not None,
-            task=task_file.current(self._plan.layout.instructions) if self._state.claim.task or ticked else "",
+            task=task_file.current_identity(self._plan.layout.instructions) if self._state.claim.task or ticked else "",
             plan=plan,
             withdrawn=self._reports.claims_nothing,
             inspection=self._proof.inspection if self._proof is not None else None,

@@ -154,7 +154,7 @@ class RunSpec(msgspec.Struct, frozen=True):
             again=repeated(self.command_line, self.purpose, self.layout.name),
             cassette=self.cassette,
             to_prove=self._to_prove(),
-            task=task_file.current(self.layout.instructions),
+            task=task_file.current_identity(self.layout.instructions),
         )
 
     def _to_prove(self) -> str:

@@ -18,7 +18,7 @@ from claude_iterate.project import git
 from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import status_file
-from claude_iterate.workspace.run_folder.status_file import Seen
+from claude_iterate.workspace.run_folder.status_file import StatusSnapshot
 
 _PATIENCE = 5
 """A report that changes all the time is read after this many times the quiet that is wanted."""
@@ -119,7 +119,7 @@ class StatusReports:
                 self._tell(self._judged.status)
         return self._judged
 
-    def _judge(self, seen: Seen) -> Reading | None:
+    def _judge(self, seen: StatusSnapshot) -> Reading | None:
         found = seen.reading
         if found is None or seen.fingerprint is None or seen.fingerprint == self._before.fingerprint:
             return found if seen.fingerprint is None else None

@@ -55,7 +55,7 @@ def find_run(layout: Layout) -> ShownRun:
             )
         time.sleep(_POLL)
     _refuse_newer(layout)
-    run = next(reader.newest(layout), "")
+    run = next(reader.newest_runs(layout), "")
     started = reader.beginning(layout.journal(run)) if run else None
     if started is None:
         raise _no_run(layout)
@@ -129,7 +129,7 @@ class AttachedRun:
             time.sleep(_POLL)
         for identity in self._open if self._open and not self._holds() else ():
             control.withdraw(self._layout, identity)
-            control.answer(self._layout, identity)
+            control.take_answer(self._layout, identity)
         self._console.close()
 
     def await_release(self) -> None:
@@ -139,8 +139,8 @@ class AttachedRun:
             time.sleep(_POLL)
 
     def _take_answers(self) -> None:
-        for identity in [known for known in self._open if control.answered(self._layout, known)]:
-            control.answer(self._layout, identity)
+        for identity in [known for known in self._open if control.is_taken(self._layout, known)]:
+            control.take_answer(self._layout, identity)
             self._open.remove(identity)
 
     def _is_alive(self) -> bool:

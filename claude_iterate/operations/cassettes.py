@@ -23,7 +23,7 @@ from claude_iterate.core import events
 from claude_iterate.core.events import Warned
 from claude_iterate.core.events.run_events import JOURNAL_FORMAT
 from claude_iterate.core.events.vocabulary import Cause, Purpose
-from claude_iterate.core.formats import counted
+from claude_iterate.core.formats import plural
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.state.run_state import RunState
@@ -278,15 +278,15 @@ class Cassette(msgspec.Struct, frozen=True):
 
     def warnings(self, settings: Settings) -> list[Warned]:
         """What the user should know before it is played."""
-        reviews = counted(self.reviews, "review") if self.reviews else "no review"
-        there = f"{counted(self.iterations, 'iteration')}, {reviews}"
+        reviews = plural(self.reviews, "review") if self.reviews else "no review"
+        there = f"{plural(self.iterations, 'iteration')}, {reviews}"
         found = [Warned(f"Run {self.run} is played: {there}. Nothing is paid, and waits end at once.", _REAL)]
         if settings.verification.auto_verify and not self.reviews:
             found.append(
                 Warned("The recording has no review, so a review gives no verdict.", "Try it with --no-verify.")
             )
         if self.hung:
-            cut = f"{counted(self.hung, 'recorded call')} did not end by itself: the run waits until it cuts it."
+            cut = f"{plural(self.hung, 'recorded call')} did not end by itself: the run waits until it cuts it."
             found.append(Warned(cut, "To cut it sooner: CLAUDE_ITERATE_TIMEOUTS__IDLE=5s before the command."))
         return found
 

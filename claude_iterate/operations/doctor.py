@@ -226,7 +226,7 @@ def _last_run(layout: Layout, check: str, about: Metadata) -> Iterator[Finding]:
                 step = renamed(started.again, started.workspace, layout.name)
             yield Finding(check, "warning", "its last run was killed", f"Go on: {step}")
     if _is_behind(layout):
-        older = metadata.is_behind(about, str(layout.folder))
+        older = metadata.has_newer_runs(about, str(layout.folder))
         why = "git may have put back an older one" if older else "it was killed before it could write that"
         message = f"its last run ended, and .metadata.json does not say so: {why}"
         yield Finding(check, "warning", message, FIX)
@@ -260,7 +260,7 @@ def _is_behind(layout: Layout) -> bool:
         before = metadata.read(layout.metadata)
     except ExpectedError:
         return False
-    after = metadata_updates.as_journals_have_it(layout, before)
+    after = metadata_updates.refresh_from_journals(layout, before)
     return after != before and not after.is_running
 
 

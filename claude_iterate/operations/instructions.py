@@ -36,7 +36,7 @@ from claude_iterate.sinks.notifications import notices
 from claude_iterate.sinks.notifications.notifier import Notifier
 from claude_iterate.workspace import metadata, metadata_updates, settings_writer
 from claude_iterate.workspace.files import atomic, untrusted_files
-from claude_iterate.workspace.files.folders import writing
+from claude_iterate.workspace.files.folders import explain_write_errors
 from claude_iterate.workspace.files.untrusted_files import Snapshot
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
@@ -95,7 +95,7 @@ def write(
     if layout is None:
         layout = project.create(name, mode, settings, instructions=text)
         mode, settings = None, {}
-    with run_lock.hold(layout.lock, name, "setup"), writing(name, layout.folder):
+    with run_lock.hold(layout.lock, name, "setup"), explain_write_errors(name, layout.folder):
         move_folder_away(layout)
         if layout.instructions.exists() and layout.instructions.read_bytes() != text:
             atomic.write_bytes(layout.folder / "INSTRUCTIONS.md.bak", layout.instructions.read_bytes())
@@ -262,7 +262,7 @@ def _converse_in(
 def _copied(layout: Layout, run: str) -> Iterator[Layout]:
     """The copy that the fake talks about. A conversation has no journal, so nothing of it is kept."""
     used = dry_run_files.layout_for(layout, run)
-    with writing(layout.name, layout.folder):
+    with explain_write_errors(layout.name, layout.folder):
         dry_run_files.make_copy(used)
     try:
         yield used

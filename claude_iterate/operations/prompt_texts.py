@@ -90,7 +90,7 @@ class TextSource:
             dry_run_files.refresh(self._layout)
         self._refuse_links_out()
         instructions = read_instructions(self._layout)
-        waiting = notes.pending(self._layout)
+        waiting = notes.pending_notes(self._layout)
         values = {
             **self._values(number, failure, instructions, [note.text for note in waiting]),
             "report_id": identity,

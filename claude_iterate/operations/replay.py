@@ -24,7 +24,7 @@ from claude_iterate.core.events import (
     Warned,
 )
 from claude_iterate.core.events.run_events import JOURNAL_FORMAT
-from claude_iterate.core.formats import counted, listed
+from claude_iterate.core.formats import join_names, plural
 from claude_iterate.core.redact import Redactor
 from claude_iterate.core.state.recorded_settings import recorded_settings
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
@@ -99,9 +99,9 @@ def _describe_missing(calls: Sequence[RecordedCall], outputs: Sequence[FullTexts
         return ""
     if len(lost) == len(outputs):
         return lost[0][1]
-    named = listed([name for name, _ in lost[:_NAMED]])
+    named = join_names([name for name, _ in lost[:_NAMED]])
     named += f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
-    return f"The raw output of {counted(len(lost), 'call')} is missing ({named}), so long texts are shortened there."
+    return f"The raw output of {plural(len(lost), 'call')} is missing ({named}), so long texts are shortened there."
 
 
 class ReplayedRun(msgspec.Struct, frozen=True):

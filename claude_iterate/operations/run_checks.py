@@ -262,7 +262,7 @@ def find_to_leave(project: Project, layout: Layout, request: RunRequest) -> Comp
         return None
     settings = request.settings_for(project, layout)
     if mode.judged_by == "plan":
-        plan = plan_file.look(layout)
+        plan = plan_file.read_plan(layout)
         if plan.left or not plan.tasks or settings.verification.checks:
             return None
     detailed = request.detailed or settings.exit_codes == "detailed"

@@ -26,7 +26,7 @@ from claude_iterate.operations.prompt_texts import TextSource
 from claude_iterate.operations.run_checks import find_to_leave
 from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.workspace import creation, leftover_files, metadata, metadata_updates, settings_reader
-from claude_iterate.workspace.files.folders import writing
+from claude_iterate.workspace.files.folders import explain_write_errors
 from claude_iterate.workspace.inheritance import Inheritance
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.plan_file import PlanFile
@@ -145,7 +145,7 @@ def text_source(project: Project, layout: Layout, settings: Settings, mode_of_ru
 def tidy_up(layout: Layout, dry_run: bool) -> None:
     """Record how a killed last run ended, if it could not."""
     leftover_files.remove_abandoned_files(layout)
-    with writing(layout.name, layout.folder):
+    with explain_write_errors(layout.name, layout.folder):
         metadata_updates.catch_up(layout)
         if not dry_run:
             creation.add_git_ignore(layout)  # a workspace of the original has none
@@ -168,7 +168,7 @@ def log_path(layout: Layout) -> Path:
 def make_folders(layout: Layout, run: str, keep_raw_runs: int, played: str = "") -> None:
     """Make the folders of this run, and delete what Claude printed in old runs and what the fake wrote there; not in
     the run that is `played`."""
-    with writing(layout.name, layout.folder):
+    with explain_write_errors(layout.name, layout.folder):
         Path(layout.raw(run, "")).parent.mkdir(parents=True)
         if layout.dry_run_folder is not None:
             dry_run_files.make_copy(layout)

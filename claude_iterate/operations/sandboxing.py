@@ -13,7 +13,7 @@ from claude_iterate.agent.command import egress_proxy, sandbox_host
 from claude_iterate.agent.command.environment import claude_environment, environment_outside
 from claude_iterate.agent.command.sandbox import Sandbox
 from claude_iterate.core.events import Warned
-from claude_iterate.core.formats import listed
+from claude_iterate.core.formats import join_names
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.errors import AgentProblem, UsageProblem
 from claude_iterate.project.git import Git, GitProblem
@@ -96,7 +96,7 @@ def created(sandbox: Sandbox, root: Path) -> tuple[Warned, ...]:
     found = [os.path.relpath(path, root) for path in sandbox.absent if os.path.lexists(path)]
     if not found:
         return ()
-    text = f"New since the run began, and acted on outside of the sandbox: {listed(found)}."
+    text = f"New since the run began, and acted on outside of the sandbox: {join_names(found)}."
     return (Warned(text, "Look at it before you start git, Claude or a run here: Claude may have written it."),)
 
 

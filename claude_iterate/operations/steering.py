@@ -51,7 +51,7 @@ def ask(layout: Layout, verb: str, now: bool = False) -> Reply:
     identity = control.post(layout, run, verb, now)
     came = _await_answer(layout, run, identity)
     answered = came == "answered"
-    said = _printable(control.answer(layout, identity)) if answered else ""
+    said = _printable(control.take_answer(layout, identity)) if answered else ""
     text = said or _SAYINGS[came].format(pid=pid)
     return Reply(run, verb, answered, came == "over", text, effective=answered and said not in UNCHANGED)
 
@@ -83,7 +83,7 @@ def _await_answer(layout: Layout, run: str, identity: str) -> str:
     began = time.monotonic()
     looked = began
     while (now := time.monotonic()) < began + _PATIENCE:
-        if control.answered(layout, identity):
+        if control.is_taken(layout, identity):
             return "answered"
         if now >= looked + _LOOK:
             looked = now

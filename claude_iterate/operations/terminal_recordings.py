@@ -16,7 +16,7 @@ from typing import IO
 
 import msgspec
 
-from claude_iterate.core.formats import counted, width
+from claude_iterate.core.formats import plural, width
 
 COLUMNS = 100
 MOST_LINES = 400
@@ -62,7 +62,7 @@ class ShownLines(io.StringIO):
     def lines(self) -> list[str]:
         """What is kept, with a word in the place of what is not."""
         left = self._count - len(self._first) - len(self._last)
-        said = [f"\x1b[2m… {counted(left, 'line')} left out\x1b[0m"] if left else []
+        said = [f"\x1b[2m… {plural(left, 'line')} left out\x1b[0m"] if left else []
         return [*self._first, *said, *self._last, *([self._begun] if self._begun else [])]
 
 

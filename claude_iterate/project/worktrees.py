@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from claude_iterate.core.events import WorktreeLeft, WorktreeMade
-from claude_iterate.core.formats import counted
+from claude_iterate.core.formats import plural
 from claude_iterate.core.rules import next_steps
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.project.git import Git, GitProblem
@@ -153,7 +153,7 @@ class Remains(msgspec.Struct, frozen=True):
     @property
     def described(self) -> str:
         """`What stays: the worktree PATH, with work that is not committed; the branch B, with 2 commits to merge.`"""
-        more = f", with {counted(self.commits, 'commit')} to merge" if self.commits else ""
+        more = f", with {plural(self.commits, 'commit')} to merge" if self.commits else ""
         tree = f"the worktree {self.top}{', with work that is not committed' if self.changed else ''}"
         branch = f"the branch {self.branch}{more}"
         both = [tree] * bool(self.top) + [branch] * (self.commits is not None)

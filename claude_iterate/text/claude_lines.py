@@ -10,7 +10,7 @@ from typing import Any
 
 from claude_iterate.core import events
 from claude_iterate.core.events import Event, ResultReported, Said, Thought, Told, ToolAnswered, ToolCalled
-from claude_iterate.core.formats import clip, counted, duration, money, one_line, precise_moment
+from claude_iterate.core.formats import clip, duration, money, one_line, plural, precise_moment
 from claude_iterate.text.line_blocks import Limits, first_and_rest, indented, indented_head, indented_text
 from claude_iterate.text.tool_lines import call_lines, headline, result_lines
 
@@ -81,7 +81,7 @@ def _limit(event: events.LimitReported) -> list[str]:
 
 def _compaction(event: events.ContextCompacted) -> list[str]:
     how = f" ({event.trigger})" if event.trigger else ""
-    before = f": there were {counted(event.tokens, 'token')}" if event.tokens else ""
+    before = f": there were {plural(event.tokens, 'token')}" if event.tokens else ""
     return [f"· Context compacted{how}{before}"]
 
 
@@ -94,7 +94,7 @@ def _agent_note(event: events.AgentNoted) -> list[str]:
 
 def _garbage(event: events.GarbageSeen) -> list[str]:
     more = event.bytes - len(event.text.encode("utf-8", "replace"))
-    missing = f" ... ({counted(more, 'more byte')})" if more > 1 else ""
+    missing = f" ... ({plural(more, 'more byte')})" if more > 1 else ""
     return [f"? {event.text}{missing}"]
 
 
@@ -114,7 +114,7 @@ def _result(event: events.ResultReported) -> list[str]:
     read = tokens.input + tokens.cache_read + tokens.cache_creation
     what = f"❌ Result: {_failure(event)}" if event.is_error else f"■ Result: {event.subtype or 'unknown'}"
     took = [duration(event.duration_ms / 1000)] if event.duration_ms else []
-    figures = [counted(event.turns, "turn"), *took, money(event.cost_usd), f"{read:,} tokens in, {tokens.output:,} out"]
+    figures = [plural(event.turns, "turn"), *took, money(event.cost_usd), f"{read:,} tokens in, {tokens.output:,} out"]
     block = [" · ".join([what, *figures])]
     if event.is_error:
         # A success repeats the last message, which has been shown; an error may be said nowhere else.
@@ -131,7 +131,7 @@ def _failure(event: events.ResultReported) -> str:
 
 
 def _cut_mark(characters: int) -> list[str]:
-    return [f"... ({counted(characters, 'more character')} in the raw output)"] if characters else []
+    return [f"... ({plural(characters, 'more character')} in the raw output)"] if characters else []
 
 
 _LIMITED: dict[type, Callable[[Any, Limits], list[str]]] = {

@@ -8,7 +8,7 @@ import msgspec
 
 from claude_iterate.core import formats
 from claude_iterate.core.events import RunFinished
-from claude_iterate.core.formats import counted, duration, listed, money, one_line, typed_duration
+from claude_iterate.core.formats import duration, join_names, money, one_line, plural, typed_duration
 from claude_iterate.core.rules.endings import in_words, sign
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import MODES
@@ -55,7 +55,7 @@ def points(finished: RunFinished, state: RunState) -> list[str]:
     found = [f"⚠ {remark}" for remark in proof_lines.claim_remarks(finished, state)]
     found += [line.strip() for line in run_lines.worktree_left(state)]
     found += [one_line(line) for line in finished.advice.splitlines()]
-    found += [f"⚠ Failed hooks: {listed(failed)}"] if (failed := state.hooks.hooks_failed) else []
+    found += [f"⚠ Failed hooks: {join_names(failed)}"] if (failed := state.hooks.hooks_failed) else []
     cut = finished.reason in _EVIDENCE and finished.cause.endswith("...")
     return [*found, "Claude's words are longer: the log has all of them."] if cut else found
 
@@ -73,8 +73,8 @@ def _work_done(state: RunState) -> str:
     work = state.work
     if not work.measured:
         return ""
-    commits = f", {counted(work.commits, 'commit')}" if work.commits else ""
-    return f" · Work: {counted(work.files_changed, 'file change')}{commits}"
+    commits = f", {plural(work.commits, 'commit')}" if work.commits else ""
+    return f" · Work: {plural(work.files_changed, 'file change')}{commits}"
 
 
 def cost(finished: RunFinished, state: RunState) -> str:
@@ -150,10 +150,10 @@ def next_run(mode: str, settings: Settings) -> str:
     known = MODES[mode]
     most = known.max_iterations if settings.max_iterations is None else settings.max_iterations
     limits = settings.limits
-    idle = counted(settings.stagnation_threshold, "iteration")
+    idle = plural(settings.stagnation_threshold, "iteration")
     parts = (
         f"{mode} mode",
-        f"at most {counted(most, 'iteration')}" if most else "no iteration limit",
+        f"at most {plural(most, 'iteration')}" if most else "no iteration limit",
         f"{typed_duration(settings.delay)} between them" if settings.delay and most != 1 else "",
         f"at most {money(limits.max_cost_usd)} over all runs" if limits.max_cost_usd else "",
         f"at most {typed_duration(limits.max_duration)}" if limits.max_duration else "",

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from claude_iterate.core import events
-from claude_iterate.core.formats import counted, one_line, shortened
+from claude_iterate.core.formats import one_line, plural, shorten
 from claude_iterate.core.rules.endings import made_plan
 from claude_iterate.core.state.requests import answer
 from claude_iterate.core.state.run_state import RunState
@@ -132,7 +132,7 @@ def _first_line(block: list[str]) -> str:
 
 
 def _shorten(text: str) -> str:
-    return shortened(one_line(text[:_LOOKED_AT]), LONGEST, "…")
+    return shorten(one_line(text[:_LOOKED_AT]), LONGEST, "…")
 
 
 def _short_result(event: events.ToolAnswered) -> str:
@@ -144,7 +144,7 @@ def _short_retry(event: events.ApiRetried) -> str:
 
 
 def _short_start(event: events.IterationStarted) -> str:
-    return f"Iteration {event.number} begins" + (f" (with {counted(event.notes, 'note')})" if event.notes else "")
+    return f"Iteration {event.number} begins" + (f" (with {plural(event.notes, 'note')})" if event.notes else "")
 
 
 _SHORT: dict[type, Callable[[Any], str]] = {
@@ -155,6 +155,6 @@ _SHORT: dict[type, Callable[[Any], str]] = {
     events.TaskStarted: lambda event: f"▶ {event.description or event.kind or event.id}",
     events.TaskEnded: lambda event: f"■ {event.summary or event.id} ({event.status or 'ended'})",
     events.ApiRetried: _short_retry,
-    events.ContextCompacted: lambda event: f"· Context compacted at {counted(event.tokens, 'token')}",
+    events.ContextCompacted: lambda event: f"· Context compacted at {plural(event.tokens, 'token')}",
     events.AgentExited: lambda event: "".join(run_lines.exited(event)),
 }

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from claude_iterate.core.formats import counted
+from claude_iterate.core.formats import plural
 
 INDENT = "   "
 
@@ -57,7 +57,7 @@ def indented_text(text: str, by: str = INDENT) -> str:
 def indented_head(text: str, limit: int | None, by: str = INDENT) -> list[str]:
     """The first lines of a text, moved to the right, and a line that says how many more there are."""
     shown, more = head(text, limit)
-    return [indented_text(shown, by), *([f"{by}... ({counted(more, 'more line')})"] if more else ())]
+    return [indented_text(shown, by), *([f"{by}... ({plural(more, 'more line')})"] if more else ())]
 
 
 def first_and_rest(text: str) -> tuple[str, list[str]]:

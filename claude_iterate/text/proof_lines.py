@@ -8,7 +8,7 @@ from typing import Any
 from claude_iterate.core import events
 from claude_iterate.core.events import ProofChange, RunFinished
 from claude_iterate.core.events.vocabulary import Meaning
-from claude_iterate.core.formats import counted, duration, listed, one_line, shortened
+from claude_iterate.core.formats import duration, join_names, one_line, plural, shorten
 from claude_iterate.core.outcomes.classes import RETRIED
 from claude_iterate.core.rules import hook_rules
 from claude_iterate.core.rules.completion import WAVERED, changed_proof, first_finding
@@ -28,9 +28,9 @@ CUTS = {"timeout": "did not end in time", "stopped": "was stopped", "duration": 
 def verification_started(event: events.VerificationStarted) -> list[str]:
     """What is about to be checked."""
     if event.changed:
-        return [f"  ⚠ The checks changed the project ({listed(event.changed)}): they run once more..."]
-    parts = [counted(event.checks, "check")] if event.checks else []
-    parts += [f"{counted(event.green, 'check')} green before the wait"] if event.green else []
+        return [f"  ⚠ The checks changed the project ({join_names(event.changed)}): they run once more..."]
+    parts = [plural(event.checks, "check")] if event.checks else []
+    parts += [f"{plural(event.green, 'check')} green before the wait"] if event.green else []
     parts += [f"a {event.review} review by Claude"] if event.review else []
     return [f"Verifying the work: {' and '.join(parts) or 'nothing to check'}..."]
 
@@ -43,7 +43,7 @@ def check_finished(event: events.CheckFinished, flaky: bool = False, whole: bool
     if event.code == 0:
         return [f"  ✓ {name} ({duration(event.duration)})", *told]
     how = f"exit code {event.code}" if event.code is not None else CUTS.get(event.cut, "could not be run")
-    how += f", {listed(event.gone)} is gone" if event.gone else ""
+    how += f", {join_names(event.gone)} is gone" if event.gone else ""
     printed = tail(event.output, None if whole else SHOWN, "in the log")
     return [f"  ❌ {name}: {how} ({duration(event.duration)})", *indented(printed, "    "), *told]
 
@@ -55,7 +55,7 @@ def tail(output: str, most: int | None, rest: str) -> list[str]:
     if most is not None:
         lines = [line if len(line) <= _LONGEST else f"...{line[-_LONGEST:]}" for line in lines]
     missing = len(lines) - most if most is not None else 0
-    return [f"({counted(missing, 'earlier line')} {rest})", *lines[missing:]] if missing > 0 else lines
+    return [f"({plural(missing, 'earlier line')} {rest})", *lines[missing:]] if missing > 0 else lines
 
 
 def checks_passed(event: events.ChecksPassed) -> list[str]:
@@ -90,7 +90,7 @@ def verdict_words(verdict: str) -> str:
 def requirements_met(requirements: Sequence[Any]) -> str:
     """How many of the requirements are met; empty for a review that does not list them."""
     met = sum(one.status == "met" for one in requirements)
-    return f", {met} of {counted(len(requirements), 'requirement')} met" if requirements else ""
+    return f", {met} of {plural(len(requirements), 'requirement')} met" if requirements else ""
 
 
 def verification_finished(event: events.VerificationFinished, dry_run: bool = False) -> list[str]:
@@ -99,7 +99,7 @@ def verification_finished(event: events.VerificationFinished, dry_run: bool = Fa
         return ["Verification finished (dry run: it proves nothing)."]
     if event.passed and event.changes:
         return [f"⚠ {changed_proof(event.known_by, [change.path for change in event.changes])}."]
-    why = shortened(one_line(first_finding(event.findings)), _LONGEST)
+    why = shorten(one_line(first_finding(event.findings)), _LONGEST)
     return ["✓ Verification passed." if event.passed else f"❌ Verification failed{': ' + why if why else ''}."]
 
 

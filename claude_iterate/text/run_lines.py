@@ -16,7 +16,7 @@ from claude_iterate.core.events import (
     WorktreeMade,
 )
 from claude_iterate.core.events.groups import Streaks
-from claude_iterate.core.formats import cost, counted, duration, one_line, shortened
+from claude_iterate.core.formats import cost, duration, one_line, plural, shorten
 from claude_iterate.core.outcomes.classes import FINE, RETRIED
 from claude_iterate.core.reports.status import describe as describe_status
 from claude_iterate.core.rules.endings import STOPPED_BY
@@ -45,7 +45,7 @@ def started(event: events.RunStarted, at: float) -> list[str]:
         if event.purpose == "validate":
             return [f"Grading the instructions of {event.workspace}{dry}..."]
         return [f"{event.purpose.capitalize()}: {event.workspace}{dry}"]
-    most = f"at most {counted(event.max_iterations, 'iteration')}" if event.max_iterations else "no iteration limit"
+    most = f"at most {plural(event.max_iterations, 'iteration')}" if event.max_iterations else "no iteration limit"
     played = f" of run {event.cassette}" if event.cassette else ""
     dry = f", dry run{played}" if event.dry_run else ""
     closed = f", in a sandbox: {event.sandbox}" if event.sandbox else ""
@@ -54,7 +54,7 @@ def started(event: events.RunStarted, at: float) -> list[str]:
         first.append(f"  No check is set, so only Claude's word will say that it is done. Add one: {event.to_prove}")
     if event.resumed is None:
         return first
-    done = counted(event.resumed.iterations, "iteration")
+    done = plural(event.resumed.iterations, "iteration")
     count = {0: "", 1: " It counts."}.get(event.resumed.iterations, " They count.")
     before = f"  Going on with run {event.resumed.run}, which was killed after {done}.{count}"
     if (wait := event.resumed.waiting.wait) is None:
@@ -71,7 +71,7 @@ def how_to_look(workspace: str, program: Sequence[str]) -> list[str]:
 
 def iteration_started(event: events.IterationStarted, before: RunState) -> list[str]:
     """The beginning of an iteration, and whether its instructions are others than those of the iteration before."""
-    notes = f" (with {counted(event.notes, 'note')})" if event.notes else ""
+    notes = f" (with {plural(event.notes, 'note')})" if event.notes else ""
     first = f"Running iteration {event.number}...{notes}"
     if before.instructions in ("", event.instructions_hash):
         return [first]
@@ -125,7 +125,7 @@ def _figures(event: events.IterationFinished, mode: str, dry_run: bool) -> str:
     # In plan and build the plan counts, and its own line tells how it stands.
     remaining = event.status.remaining if event.status is not None and mode == "loop" else None
     known = (
-        f"{counted(remaining, 'item')} remaining" if remaining is not None else "",
+        f"{plural(remaining, 'item')} remaining" if remaining is not None else "",
         duration(event.duration) if event.duration else "",
         cost(event.cost_usd, event.cost_is_lower_bound) if event.cost_usd and not dry_run else "",
     )
@@ -146,7 +146,7 @@ def trouble(event: events.IterationFinished) -> list[str]:
 
 def denied_call(denial: events.Denial) -> str:
     """The tool, and what it was to do."""
-    return f"{denial.tool}: {shortened(one_line(denial.detail), 160)}" if denial.detail else denial.tool
+    return f"{denial.tool}: {shorten(one_line(denial.detail), 160)}" if denial.detail else denial.tool
 
 
 _REBOOTS = {
@@ -181,13 +181,13 @@ def plan_read(event: events.PlanRead) -> list[str]:
         return ["Plan: no tasks yet"]
     doing = f", {event.doing} under way" if event.doing else ""
     bare = f", {event.without_refs} without refs" if event.without_refs else ""
-    return [f"Plan: {counted(event.tasks, 'task')}, {event.done} done{doing}, {event.open} open{bare}"]
+    return [f"Plan: {plural(event.tasks, 'task')}, {event.done} done{doing}, {event.open} open{bare}"]
 
 
 def plan_finished(event: events.PlanFinished) -> list[str]:
     """That the plan is done, which is a claim and no proof."""
     return [
-        f"All {counted(event.tasks, 'task')} of the plan are ticked."
+        f"All {plural(event.tasks, 'task')} of the plan are ticked."
         if event.tasks > 1
         else "The one task of the plan is ticked."
     ]
@@ -240,7 +240,7 @@ def work_measured(event: WorkMeasured) -> list[str]:
     parts = []
     if event.changes is not None:
         commits = event.changes.commits
-        parts = [describe_files(event.changes), counted(commits, "commit") if commits else ""]
+        parts = [describe_files(event.changes), plural(commits, "commit") if commits else ""]
     if event.tests is not None:
         parts.append(f"tests {describe_tests(event.tests)}")
     known = [part for part in parts if part]
@@ -303,5 +303,5 @@ def worktree_left(state: RunState) -> list[str]:
         both = merge(tree.main, tree.branch, tree.path)
         return [f"  The worktree stays: it has work that is not committed. Commit and merge it: {both}"]
     if left.commits:
-        return [f"  Branch {tree.branch}: {counted(left.commits, 'commit')} to merge: {merge(tree.main, tree.branch)}"]
+        return [f"  Branch {tree.branch}: {plural(left.commits, 'commit')} to merge: {merge(tree.main, tree.branch)}"]
     return [f"  Branch {tree.branch} has nothing to merge."]

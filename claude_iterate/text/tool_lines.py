@@ -12,7 +12,7 @@ from typing import Any
 
 from claude_iterate.core.events import ToolAnswered, ToolCalled
 from claude_iterate.core.events.stream_events import telling
-from claude_iterate.core.formats import counted, one_line
+from claude_iterate.core.formats import one_line, plural
 from claude_iterate.text.line_blocks import (
     INDENT,
     Limits,
@@ -127,7 +127,7 @@ def _write_call(values: dict[str, Any], block: list[str]) -> None:
     size = len(text.encode("utf-8", "replace")) / 1024
     lines = text.count("\n") + (1 if text and not text.endswith("\n") else 0)
     block.append(
-        f"{INDENT}Content size: {f'{size:.1f}' if size >= 0.1 else f'{size:.2f}'} KB ({counted(lines, 'line')})"
+        f"{INDENT}Content size: {f'{size:.1f}' if size >= 0.1 else f'{size:.2f}'} KB ({plural(lines, 'line')})"
     )
 
 
@@ -161,7 +161,7 @@ def result_lines(answer: ToolAnswered, limits: Limits) -> list[str]:
     """What became of a call."""
     block = _error(answer, limits) if answer.is_error else _RESULTS.get(answer.name, _other_result)(answer, limits)
     if answer.cut:
-        block.append(f"{INDENT}... ({counted(answer.cut, 'more character')} in the raw output)")
+        block.append(f"{INDENT}... ({plural(answer.cut, 'more character')} in the raw output)")
     return block
 
 
@@ -185,10 +185,10 @@ def _read_result(answer: ToolAnswered, limits: Limits) -> list[str]:
     count = file.get("numLines") if isinstance(file, dict) else None
     if not isinstance(count, int):
         count = shown.count("\n") + 1 + more
-    block = ["✓ File read successfully" if answer.cut else f"✓ File read successfully ({counted(count, 'line')})"]
+    block = ["✓ File read successfully" if answer.cut else f"✓ File read successfully ({plural(count, 'line')})"]
     block += [_numbered(line) for line in shown.split("\n")]
     if more:
-        block.append(f"     ... ({counted(more, 'more line')})")
+        block.append(f"     ... ({plural(more, 'more line')})")
     return block
 
 

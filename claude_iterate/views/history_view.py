@@ -75,7 +75,7 @@ def task(records: RunRecords) -> list[RunHistory]:
     begins after the last `reset`, and after a completion that was followed by work on other instructions."""
     since = metadata.read(records.layout.metadata).reset_after
     found: list[RunHistory] = []
-    for identity in reader.newest(records.layout, ("run", "verify")):
+    for identity in reader.newest_runs(records.layout, ("run", "verify")):
         told = run(records, identity) if identity > since else None
         if told is None or _is_of_another(told, found):
             break

@@ -8,7 +8,7 @@ from html import escape
 import msgspec
 
 from claude_iterate.core.events.vocabulary import Kind
-from claude_iterate.core.formats import cost, counted, duration, money
+from claude_iterate.core.formats import cost, duration, money, plural
 from claude_iterate.core.sanitize import sanitize_terminal
 from claude_iterate.core.tones import Tone
 from claude_iterate.text import local_times
@@ -158,4 +158,4 @@ def _files(row: Row) -> str:
     if row.files is None:
         return "not measured"
     changed = f"+{row.files.created} ~{row.files.modified} -{row.files.deleted}"
-    return f"{changed}, {counted(row.commits, 'commit')}" if row.commits else changed
+    return f"{changed}, {plural(row.commits, 'commit')}" if row.commits else changed

@@ -11,7 +11,7 @@ import msgspec
 from claude_iterate.core.reports.plan_tasks import DONE
 from claude_iterate.workspace import plan_file
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.plan_file import Placed
+from claude_iterate.workspace.plan_file import PlacedTask
 from claude_iterate.workspace.project import Project
 
 _MOST = 500
@@ -70,8 +70,8 @@ class PlanView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 def plan_view(project: Project, layout: Layout) -> PlanView:
     """The plan as it is now."""
-    text = plan_file.text(layout)
-    read = plan_file.summed_up(text)
+    text = plan_file.read_texts(layout)
+    read = plan_file.summarize(text)
     tasks = plan_file.tasks(text) if not read.problem else []
     folder = project.root / project.settings_for(layout).settings.paths.spec_dir
     files = _specifications(folder)
@@ -105,7 +105,7 @@ def _specifications(folder: Path) -> list[str]:
     return found[:_MOST]
 
 
-def _covered(files: Iterable[str], tasks: list[Placed]) -> Iterable[SpecificationView]:
+def _covered(files: Iterable[str], tasks: list[PlacedTask]) -> Iterable[SpecificationView]:
     """A reference names a file by its path or the end of it, perhaps with a part after `#`."""
     named: dict[str, list[int]] = {}
     for placed in tasks:

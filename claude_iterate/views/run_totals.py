@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.core.events.vocabulary import Kind
-from claude_iterate.core.formats import cost, counted, duration, listed
+from claude_iterate.core.formats import cost, duration, join_names, plural
 from claude_iterate.core.state.call_state import Spending
 from claude_iterate.views.iteration_rows import FileCounts, Row, TestsView
 from claude_iterate.views.story import Story
@@ -210,7 +210,7 @@ def _work(total: Total) -> dict[str, str]:
         "Files": changed_files(total.files),
         "Commits": "" if total.commits is None else str(total.commits),
         "Tests": green_tests(total.tests),
-        "Progress": f"in {total.moved} of {counted(total.measured, 'iteration')}" if total.measured else "",
+        "Progress": f"in {total.moved} of {plural(total.measured, 'iteration')}" if total.measured else "",
         "Longest": duration(total.longest) if total.iterations > 1 else "",
         "Mean": duration(total.mean) if total.iterations > 1 else "",
     }
@@ -219,7 +219,7 @@ def _work(total: Total) -> dict[str, str]:
 def lost_journals(runs: Sequence[str]) -> str:
     """`Without a journal: run 1. What it did is not known; ...`."""
     numbers = [run.partition("-")[0].lstrip("0") or run for run in runs]
-    named = listed(numbers, _LISTED)
+    named = join_names(numbers, _LISTED)
     noun, they = ("run", "it") if len(numbers) == 1 else ("runs", "they")
     return f"Without a journal: {noun} {named}. What {they} did is not known, and of the money only the sum."
 

@@ -104,7 +104,7 @@ def journal(layout: Layout, run: str, most: int | None = None) -> JournalView:
 
 def last(layout: Layout) -> str | None:
     """The newest run of `claude-iterate run`. Only where there is none it is a dry run, or one of another purpose."""
-    found = list(reader.newest(layout))
+    found = list(reader.newest_runs(layout))
     return max(found, key=lambda run: _rank(layout, run), default=None)  # of equals the first, which is the newest
 
 

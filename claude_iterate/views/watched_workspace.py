@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.core.events import LimitReported
-from claude_iterate.core.formats import age, clip, cost, counted, duration, one_line
+from claude_iterate.core.formats import age, clip, cost, duration, one_line, plural
 from claude_iterate.core.rules import trips
 from claude_iterate.core.rules.endings import in_words
 from claude_iterate.core.rules.next_steps import go_on, renamed
@@ -135,7 +135,7 @@ class WatchedWorkspace:
         ids = self.layout.run_ids()
         key = (ids, bool(ids) and size_of(self.layout.journal(ids[-1])) > 0)
         if self._newest[0] != key:
-            self._newest = key, next(reader.newest(self.layout), ids[-1] if ids else "")
+            self._newest = key, next(reader.newest_runs(self.layout), ids[-1] if ids else "")
         return self._newest[1]
 
 
@@ -253,7 +253,7 @@ def _figures(story: Story, at: float) -> list[str]:
     found += [f"Tokens: {shortened(used)} {sparks([float(row.tokens.total) for row in rows])}".rstrip()] if used else []
     work = state.work
     if work.files_changed or work.commits:
-        found.append(f"Work: {counted(work.files_changed, 'changed file')}, {counted(work.commits, 'commit')}")
+        found.append(f"Work: {plural(work.files_changed, 'changed file')}, {plural(work.commits, 'commit')}")
     for name, window in story.windows.items():
         resets = f", resets in {age(left)}" if (left := (window.resets_at or 0.0) - at) > 0 else ""
         found.append(f"Window {name.replace('_', ' ')}: {window_use(window)}{resets}")
@@ -264,7 +264,7 @@ def _counters(seen: Seen, story: Story) -> list[str]:
     """As `show` has them: `Breaker: no progress 1/3 · failures 0/3`, and the notes that the next iteration finds."""
     counts = breaker_counters(story)
     shown = [f"Breaker: {' · '.join(f'{name} {now}/{most}' for name, now, most in counts)}"] if counts else []
-    return [*shown, *([f"Notes: {counted(seen.notes, 'note')} waiting"] if seen.notes else [])]
+    return [*shown, *([f"Notes: {plural(seen.notes, 'note')} waiting"] if seen.notes else [])]
 
 
 def breaker_counters(story: Story) -> list[tuple[str, int, int]]:

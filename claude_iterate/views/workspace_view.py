@@ -31,7 +31,7 @@ from claude_iterate.views.story import EvidenceView, Story
 from claude_iterate.workspace import metadata, task_file
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.metadata import Metadata
-from claude_iterate.workspace.metadata_updates import as_journals_have_it
+from claude_iterate.workspace.metadata_updates import refresh_from_journals
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import runner, status_file
 from claude_iterate.workspace.run_summary import RunSummary, summarise
@@ -73,8 +73,8 @@ class WorkspaceState(msgspec.Struct, frozen=True):
         the run, or if there are runs that it does not know.
         """
         layout, said_running, run = records.layout, about.is_running, None
-        if said_running or metadata.is_behind(about, str(layout.folder)):
-            about = as_journals_have_it(layout, about, lambda run: records.story(run).state)
+        if said_running or metadata.has_newer_runs(about, str(layout.folder)):
+            about = refresh_from_journals(layout, about, lambda run: records.story(run).state)
         if said_running or about.is_running:
             story = records.story(about.run.id)
             if story.started is not None:

@@ -102,7 +102,7 @@ def list_names(folder: Path) -> list[str]:
 
 def checked_name(name: str) -> str:
     """The name of an archive, with or without its ending, or a UsageProblem."""
-    names.checked(name.removesuffix(ENDING), "archive")
+    names.check_name(name.removesuffix(ENDING), "archive")
     return name
 
 
@@ -119,7 +119,9 @@ def find(folder: Path, name: str, or_newest: bool = False) -> Archive:
     if newest is not None and or_newest:
         return newest
     near = [archive.name for archive in known if archive.name.startswith(f"{name}-")][:3]
-    meant = f"Did you mean {' or '.join(near)}? " if near else names.meant(name, [archive.name for archive in known])
+    meant = (
+        f"Did you mean {' or '.join(near)}? " if near else names.did_you_mean(name, [archive.name for archive in known])
+    )
     raise ArchiveProblem(f"Archive not found: {name}", f"{meant}See: claude-iterate archive list")
 
 
@@ -143,7 +145,7 @@ def _read(path: Path) -> Archive:
 
 
 def _is_archive(entry: os.DirEntry[str]) -> bool:
-    return names.acceptable(entry.name.removesuffix(ENDING)) and (entry.name.endswith(ENDING) or entry.is_dir())
+    return names.is_acceptable(entry.name.removesuffix(ENDING)) and (entry.name.endswith(ENDING) or entry.is_dir())
 
 
 def _modified(path: Path) -> float:
@@ -181,7 +183,7 @@ def save(layout: Layout, archive_folder: Path) -> Saved:
             "archivedAt": f"{moment:%Y-%m-%dT%H:%M:%SZ}",
             "archivedFrom": str(layout.folder),
         }
-        with atomic.replacing(path, private=True) as file:
+        with atomic.open_replacement(path, private=True) as file:
             packed, left_out = _pack(folder, layout.name, json.dumps(manifest, indent=2).encode(), moment, file)
             file.flush()
             os.fsync(file.fileno())

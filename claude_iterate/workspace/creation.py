@@ -15,7 +15,7 @@ from claude_iterate.core import formats
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.files import atomic, folders
-from claude_iterate.workspace.files.folders import writing
+from claude_iterate.workspace.files.folders import explain_write_errors
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.metadata import FORMAT
@@ -28,7 +28,7 @@ Notes and remaining steps. The agent keeps this file up to date while it works.
 
 def make(layout: Layout, mode: str, settings: Mapping[str, Any], instructions: bytes | None = None) -> None:
     """Make a new workspace, with its instructions if there are any."""
-    with writing(layout.name, layout.folder.parent), folders.new_folder(layout.folder) as made:
+    with explain_write_errors(layout.name, layout.folder.parent), folders.new_folder(layout.folder) as made:
         _fill(Layout(layout.root, made), _document(layout.name, mode, settings), instructions)
 
 
@@ -39,7 +39,7 @@ def repair(layout: Layout, mode: str | None, settings: Mapping[str, Any]) -> Non
     except WorkspaceProblem:
         document = {}
         if layout.metadata.exists():
-            with writing(layout.name, layout.folder.parent):
+            with explain_write_errors(layout.name, layout.folder.parent):
                 layout.metadata.replace(layout.folder / ".metadata.json.bak")
     whole = (_document(layout.name, "loop", {}) | document if document else rebuild_metadata(layout)) | {
         "name": layout.name
@@ -50,7 +50,7 @@ def repair(layout: Layout, mode: str | None, settings: Mapping[str, Any]) -> Non
         whole["mode"] = mode
     own = whole.get("config")
     whole["config"] = _merge(own if isinstance(own, dict) else {}, nested(settings))
-    with writing(layout.name, layout.folder.parent):
+    with explain_write_errors(layout.name, layout.folder.parent):
         _fill(layout, whole, None)
 
 

@@ -55,7 +55,7 @@ class _Unfinished(msgspec.Struct, frozen=True):
 
 def inherit(layout: Layout, purpose: str = "run", dry_run: bool = False, mode: str = "") -> Inheritance:
     """What the journals hand on, and at least the money that the metadata knows of: a journal may be lost."""
-    found, known = _inherited(layout, purpose, dry_run, mode), metadata.read(layout.metadata).total_cost_usd
+    found, known = _find_inheritance(layout, purpose, dry_run, mode), metadata.read(layout.metadata).total_cost_usd
     resumed = found.resumed.cost_usd if found.resumed is not None else 0.0
     missing = known - found.carried.cost_usd - resumed
     if missing < _ROUNDED:
@@ -64,7 +64,7 @@ def inherit(layout: Layout, purpose: str = "run", dry_run: bool = False, mode: s
     return replace(found, carried=carried)
 
 
-def _inherited(layout: Layout, purpose: str, dry_run: bool, mode: str) -> Inheritance:
+def _find_inheritance(layout: Layout, purpose: str, dry_run: bool, mode: str) -> Inheritance:
     """The totals come from the newest journal. A dry run passes nothing on and goes on with nothing; a reset drops
     iterations, never money. A killed run in another `mode` is not continued: its numbers mean something else.
 
@@ -81,26 +81,26 @@ def _inherited(layout: Layout, purpose: str, dry_run: bool, mode: str) -> Inheri
     assert state.started is not None
     killed = newest if state.finished is None and runner.fate_of(layout, newest) == runner.DEAD else ""
     reset_after = about.reset_after
-    unfinished = _unfinished(layout, newest, state) if purpose in _GOES_ON and not dry_run else None
+    unfinished = _find_unfinished(layout, newest, state) if purpose in _GOES_ON and not dry_run else None
     # A reset names the run before it. Where that run is gone, numbers started again and cannot be compared.
     forgotten = reset_after in layout.run_ids() and unfinished is not None and unfinished.run <= reset_after
     defined = None
     if unfinished is not None and not forgotten:
         if purpose == "run":
-            going_on = _resumed(layout, newest, state, unfinished, killed)
+            going_on = _resume(layout, newest, state, unfinished, killed)
             started = unfinished.state.started
             if not mode or started is None or started.mode == mode:
                 return going_on
         defined = unfinished.state.defined
-    handed = _handed_on(state)
+    handed = _totals_after(state)
     if another and purpose == "run" and not dry_run:
         handed = replace(handed, findings=_NEW_TASK, report=None)
     if reset_after == newest:
         handed = replace(handed, iterations=0, changes=(), refuses=False, replaced=(), report=None)
-    return Inheritance(handed, None, killed, defined, _reset_by(layout, handed, reset_after == newest))
+    return Inheritance(handed, None, killed, defined, _reset_cause(layout, handed, reset_after == newest))
 
 
-def _reset_by(layout: Layout, handed: Carried, reset: bool) -> str:
+def _reset_cause(layout: Layout, handed: Carried, reset: bool) -> str:
     """Why the breaker begins again, where it has counted something. Another task begins afresh."""
     if not handed.breaker.counts:
         return ""
@@ -109,11 +109,11 @@ def _reset_by(layout: Layout, handed: Carried, reset: bool) -> str:
     return "instructions" if task_file.is_another(layout.instructions, handed.breaker.task) else ""
 
 
-def _handed_on(state: RunState) -> Carried:
+def _totals_after(state: RunState) -> Carried:
     return state.carried if state.started is not None and state.started.dry_run else handed_on(state)
 
 
-def _unfinished(layout: Layout, newest: str, state: RunState) -> _Unfinished | None:
+def _find_unfinished(layout: Layout, newest: str, state: RunState) -> _Unfinished | None:
     """The last real run, if it did not finish."""
     redefined = False
     for run in reversed(layout.run_ids()):
@@ -127,7 +127,7 @@ def _unfinished(layout: Layout, newest: str, state: RunState) -> _Unfinished | N
     return None
 
 
-def _resumed(layout: Layout, newest: str, state: RunState, unfinished: _Unfinished, killed: str) -> Inheritance:
+def _resume(layout: Layout, newest: str, state: RunState, unfinished: _Unfinished, killed: str) -> Inheritance:
     run, before, redefined = unfinished.run, unfinished.state, unfinished.redefined
     if runner.fate_of(layout, run) == runner.LIVES:
         raise WorkspaceProblem(
@@ -138,8 +138,8 @@ def _resumed(layout: Layout, newest: str, state: RunState, unfinished: _Unfinish
     resumed = resumption(run, before, reader.age(layout.journal(run)))
     carried = replace(before.carried, report=None if redefined else handed_on(before).report)
     if run == newest:
-        return Inheritance(carried, resumed, killed, reset_by=_reset_by(layout, handed_on(before), False))
-    handed = _handed_on(state)
+        return Inheritance(carried, resumed, killed, reset_by=_reset_cause(layout, handed_on(before), False))
+    handed = _totals_after(state)
     # What the killed run spent comes with its state; carried is all the rest, including what was spent since.
     since = max(0.0, handed.cost_usd - handed_on(before).cost_usd)
     cost, partly = carried.cost_usd + since, handed.cost_is_lower_bound
@@ -149,4 +149,4 @@ def _resumed(layout: Layout, newest: str, state: RunState, unfinished: _Unfinish
     resumed = replace(resumed, findings=findings)
     if redefined:
         resumed = replace(resumed, last_status=None, claim=replace(resumed.claim, proof=None))
-    return Inheritance(carried, resumed, killed, reset_by=_reset_by(layout, handed_on(before), False))
+    return Inheritance(carried, resumed, killed, reset_by=_reset_cause(layout, handed_on(before), False))

@@ -30,7 +30,7 @@ def named_folders(folder: Path) -> list[str]:
     """The names in a folder of workspaces or templates, sorted. A name that no command accepts is left out."""
     try:
         with os.scandir(folder) as entries:
-            return sorted(entry.name for entry in entries if names.acceptable(entry.name) and entry.is_dir())
+            return sorted(entry.name for entry in entries if names.is_acceptable(entry.name) and entry.is_dir())
     except FileNotFoundError:
         return []
 

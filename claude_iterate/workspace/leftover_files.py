@@ -33,7 +33,7 @@ def half_made_runs(layout: Layout) -> list[Path]:
 
 def stale_files(folder: Path, now: float, targets: tuple[str, ...] = ()) -> list[Path]:
     """What atomic writes left in a folder; `targets` are the only files we write there, if it is not ours alone."""
-    return [path for path in atomic.abandoned(folder, *targets) if _age(path, now) > SETTLED]
+    return [path for path in atomic.find_abandoned(folder, *targets) if _age(path, now) > SETTLED]
 
 
 def stale_in_workspace(layout: Layout, now: float) -> list[Path]:

@@ -213,13 +213,13 @@ def read(path: Path) -> Metadata:
 
 
 def write(path: Path, about: Metadata, derived: bool = False) -> None:
-    """Replace the file atomically: as it was read, with what changed. `derived` as in `atomic.replacing`."""
+    """Replace the file atomically: as it was read, with what changed. `derived` as in `atomic.open_replacement`."""
     atomic.write_json(path, changed_document(about), derived)
 
 
 def changed_document(about: Metadata) -> dict[str, Any]:
     """The document as it was read, with what changed since."""
-    before, now = _known(parse(about.document)), _known(about)
+    before, now = _known_values(parse(about.document)), _known_values(about)
     changed = [name for name in now if now[name] != before[name]]
     document = {name: value for name, value in about.document.items() if name not in changed or now[name] is not None}
     for name in changed:
@@ -229,7 +229,7 @@ def changed_document(about: Metadata) -> dict[str, Any]:
     return document
 
 
-def _known(about: Metadata) -> dict[str, Any]:
+def _known_values(about: Metadata) -> dict[str, Any]:
     found: dict[str, Any] = msgspec.to_builtins(replace(about, document={}, path=""))
     run = found["run"]
     if run is not None:
@@ -237,7 +237,7 @@ def _known(about: Metadata) -> dict[str, Any]:
     return found
 
 
-def is_behind(about: Metadata, folder: str) -> bool:
+def has_newer_runs(about: Metadata, folder: str) -> bool:
     """True when the workspace in this folder has runs that the summary does not know: git, or a copy, put an older
     summary there. Only the names of the runs are looked at."""
     try:

@@ -18,7 +18,7 @@ from claude_iterate.core.settings.modes import MODES
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold
 from claude_iterate.workspace import metadata, task_file
-from claude_iterate.workspace.files.folders import writing
+from claude_iterate.workspace.files.folders import explain_write_errors
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.metadata import Completion, LastRun, Metadata, Verification
@@ -56,7 +56,7 @@ def record_run(layout: Layout, state: RunState, run: str, running: bool) -> None
         metadata.write(layout.metadata, about, derived=not verified)
 
 
-def as_journals_have_it(layout: Layout, about: Metadata, read: Callable[[str], RunState] | None = None) -> Metadata:
+def refresh_from_journals(layout: Layout, about: Metadata, read: Callable[[str], RunState] | None = None) -> Metadata:
     """The metadata as the journals have it: with runs that it does not know, because git or a copy put back an older
     summary, and with the run that it says is running as it is now. A run that was killed right after its last entry
     could not write its summary, but it is over. `read` gives what the journal of a run comes to."""
@@ -78,7 +78,7 @@ def catch_up(layout: Layout) -> str:
     """Write down how runs ended that could not do so themselves. Returns the id of the last one, if it seemed to be
     running, or nothing. Hold the lock."""
     before = metadata.read(layout.metadata)
-    after = as_journals_have_it(layout, before)
+    after = refresh_from_journals(layout, before)
     if after.newest_known_run != before.newest_known_run or (before.is_running and not after.is_running):
         metadata.write(layout.metadata, after)
     return after.run.id if before.is_running and not after.is_running else ""
@@ -167,7 +167,7 @@ def _completed_task(about: Metadata, state: RunState, layout: Layout | None) -> 
         return None
     kept = about.run.completion
     known = state.claim.task or (kept.task if kept is not None else "")
-    return known or (task_file.current(layout.instructions) if layout is not None else "") or None
+    return known or (task_file.current_identity(layout.instructions) if layout is not None else "") or None
 
 
 def _status(short: RunSummary) -> str:
@@ -232,10 +232,10 @@ def reset(layout: Layout) -> list[str]:
             execution_iterations=0,
             last_run=None,
             completed_task=None,
-            reset_after=next(reader.newest(layout), about.reset_after),
+            reset_after=next(reader.newest_runs(layout), about.reset_after),
         )
         done = ["counters set to 0"]
-        with writing(layout.name, layout.folder):
+        with explain_write_errors(layout.name, layout.folder):
             metadata.write(layout.metadata, about)
             if layout.status.exists() or layout.status.is_symlink():
                 layout.status.replace(layout.folder / ".status.json.bak")

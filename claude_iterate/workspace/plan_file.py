@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from claude_iterate.core.events import PlanRead
-from claude_iterate.core.formats import counted as counted_things
+from claude_iterate.core.formats import plural as counted_things
 from claude_iterate.core.reports.plan_tasks import Task, counted, fingerprint, tasks_in
 from claude_iterate.core.rules.plans.plan_rules import FILE
 from claude_iterate.core.settings.modes import Mode
@@ -31,7 +31,7 @@ class PlanText(msgspec.Struct, frozen=True):
     problem: str = ""
 
 
-class Placed(msgspec.Struct, frozen=True):
+class PlacedTask(msgspec.Struct, frozen=True):
     """A task and the file that it stands in."""
 
     file: Path
@@ -50,16 +50,16 @@ class PlanFile:
         """The plan as it is now."""
         seen = [(str(path), _stamp(path)) for path in paths(self._layout)]
         if seen != self._seen:
-            self._seen, self._read = seen, look(self._layout)
+            self._seen, self._read = seen, read_plan(self._layout)
         return self._read
 
 
-def look(layout: Layout) -> PlanRead:
+def read_plan(layout: Layout) -> PlanRead:
     """The counts of the plan as it is now."""
-    return summed_up(text(layout))
+    return summarize(read_texts(layout))
 
 
-def summed_up(found: PlanText) -> PlanRead:
+def summarize(found: PlanText) -> PlanRead:
     """The counts of a plan."""
     known = fingerprint([words for _file, words in found.files]) if found.files else ""
     if found.problem:
@@ -70,12 +70,12 @@ def summed_up(found: PlanText) -> PlanRead:
     return PlanRead(counts.open, counts.doing, counts.done, counts.without_refs, known)
 
 
-def tasks(found: PlanText) -> list[Placed]:
+def tasks(found: PlanText) -> list[PlacedTask]:
     """All tasks of the plan, in the order of its files."""
-    return [Placed(file, task) for file, words in found.files for task in tasks_in(words)]
+    return [PlacedTask(file, task) for file, words in found.files for task in tasks_in(words)]
 
 
-def text(layout: Layout) -> PlanText:
+def read_texts(layout: Layout) -> PlanText:
     """The files of the plan; one that is missing is no problem."""
     files: list[tuple[Path, str]] = []
     left = MOST_BYTES
@@ -103,7 +103,7 @@ def refuse_bad_plan(layout: Layout, mode: Mode) -> None:
     """A WorkspaceProblem for a plan that cannot be used, and in build mode for one that is missing or has no task."""
     if not mode.reads_plan:
         return
-    plan = look(layout)
+    plan = read_plan(layout)
     make = f"claude-iterate plan {layout.name}"
     if plan.problem:
         raise WorkspaceProblem(f"The plan cannot be used: {plan.problem}.", f"Fix it or move it away: {layout.plan}")

@@ -57,19 +57,19 @@ class Project(msgspec.Struct, frozen=True, dict=True):
 
     def workspaces(self) -> list[str]:
         """The names of all workspaces, sorted. A folder with a name that no command accepts is left out."""
-        with folders.explained(WorkspaceProblem, "The workspaces cannot be listed", self.workspaces_folder):
+        with folders.explain_errors(WorkspaceProblem, "The workspaces cannot be listed", self.workspaces_folder):
             return named_folders(self.workspaces_folder)
 
     def exists(self, name: str) -> bool:
         """True when there is a workspace of this name, damaged or not."""
-        return os.path.isdir(self.workspaces_folder / names.checked(name))  # noqa: PTH112 - Path.is_dir may raise
+        return os.path.isdir(self.workspaces_folder / names.check_name(name))  # noqa: PTH112 - Path.is_dir may raise
 
     def layout(self, name: str) -> Layout:
         """The paths of a workspace that exists."""
-        folder = self.workspaces_folder / names.checked(name)
+        folder = self.workspaces_folder / names.check_name(name)
         if not self.exists(name):
             known = self.workspaces()
-            hint = f"{names.meant(name, known)}Make it: claude-iterate setup {name}"
+            hint = f"{names.did_you_mean(name, known)}Make it: claude-iterate setup {name}"
             if not known:
                 what = "has no workspaces" if is_project(self.root) else "is not a project"
                 hint = f"{self.root} {what}. If it is in another folder: claude-iterate -C DIR ... {hint}"
@@ -85,7 +85,7 @@ class Project(msgspec.Struct, frozen=True, dict=True):
         instructions: bytes | None = None,
     ) -> Layout:
         """Make a workspace. `settings` are accepted values by dotted key; `force` repairs one that is there."""
-        layout = Layout(self.root, self.workspaces_folder / names.checked(name))
+        layout = Layout(self.root, self.workspaces_folder / names.check_name(name))
         if not os.path.lexists(layout.folder):
             if not force:
                 self._refuse_whole_disk(name)

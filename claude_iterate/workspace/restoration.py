@@ -64,9 +64,9 @@ def contents(archive: Archive) -> Contents:
 def target_name(archive: Archive, wanted: str | None) -> str:
     """The name that the restored workspace gets: the wanted one, else the one it had."""
     if wanted is not None:
-        return names.checked(wanted)
+        return names.check_name(wanted)
     try:
-        return names.checked(archive.workspace)
+        return names.check_name(archive.workspace)
     except UsageProblem:
         raise ArchiveProblem(
             f"{archive.name} says that its workspace was called {archive.workspace[:60]!r}, which cannot be a name.",

@@ -21,7 +21,7 @@ from claude_iterate.core.formats import plain
 from claude_iterate.core.redact import mask_secrets
 from claude_iterate.core.settings.catalogue import Setting, canonical, catalogue, is_group, snake
 from claude_iterate.core.settings.kinds import Kind
-from claude_iterate.core.settings.layers import accepted_text, unknown_key
+from claude_iterate.core.settings.layers import accept_text, unknown_key
 from claude_iterate.errors import SettingsProblem, UsageProblem
 from claude_iterate.system.files import try_lock
 from claude_iterate.workspace import metadata, settings_reader
@@ -63,7 +63,7 @@ def project_target(root: Path) -> Path:
 def set_text(path: Path, spelled: str, text: str) -> Any:
     """Set a key to what the user typed; returns the value as stored."""
     setting = setting_named(spelled)
-    accepted = accepted_text(setting, text, setting.key)
+    accepted = accept_text(setting, text, setting.key)
     return set_value(path, setting.key, _as_stored(setting.kind, text, accepted))
 
 
@@ -139,7 +139,7 @@ def _change(path: Path, setting: Setting, update: Callable[[Any], Any]) -> Any:
     own = _own_value(path, setting)
     if update(own) is UNSET and own is UNSET:  # known before locking, which makes the folder
         return UNSET
-    with _locked(path):
+    with _lock(path):
         now = update(_own_value(path, setting))
         if now is UNSET:
             _rewrite(path, setting, lambda document, _style: _drop(document, setting.key))
@@ -169,7 +169,7 @@ def _check(setting: Setting, value: Any) -> None:
 
 
 @contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _lock(path: Path) -> Iterator[None]:
     """Only one command at a time changes the file, from reading it to writing it back.
 
     The kernel locks the folder of the file that a link leads to: there is no lock file that a killed command leaves.
@@ -178,7 +178,7 @@ def _locked(path: Path) -> Iterator[None]:
     if path.name == ".metadata.json":
         yield
         return
-    with folders.explained(SettingsProblem, f"{path} cannot be written", path.parent):
+    with folders.explain_errors(SettingsProblem, f"{path} cannot be written", path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(Path(os.path.realpath(path)).parent, os.O_RDONLY)
         try:

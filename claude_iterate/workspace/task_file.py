@@ -13,7 +13,7 @@ from claude_iterate.workspace.files import untrusted_files
 _MOST = 64 << 20
 
 
-def current(instructions: Path) -> str:
+def current_identity(instructions: Path) -> str:
     """The identity of the task (`core.task_identity`), or that it cannot be read."""
     data = untrusted_files.read(instructions, _MOST)
     try:
@@ -29,7 +29,7 @@ class StartingTask:
     def __init__(self, instructions: Path, replaced: tuple[str, ...] = ()) -> None:
         self._path = instructions
         self._text = untrusted_files.read(instructions, _MOST) or b""
-        stands = len(replaced) == 2 and task_identity.is_same_task(replaced[1], current(instructions))
+        stands = len(replaced) == 2 and task_identity.is_same_task(replaced[1], current_identity(instructions))
         self._before = replaced[0] if stands else ""
 
     def compared(self, facts: Facts) -> Facts:
@@ -75,5 +75,5 @@ def is_another(instructions: Path, before: object) -> bool:
     """True when the task is certainly another one than `before`, which is a value of a file: it may be anything."""
     if not isinstance(before, str) or before in {"", task_identity.UNREADABLE}:
         return False
-    now = current(instructions)
+    now = current_identity(instructions)
     return now != task_identity.UNREADABLE and not task_identity.is_same_task(before, now)

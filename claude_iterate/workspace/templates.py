@@ -21,7 +21,7 @@ from claude_iterate.core.settings.modes import MODES
 from claude_iterate.errors import TemplateProblem
 from claude_iterate.workspace import creation, metadata, settings_reader
 from claude_iterate.workspace.files import atomic
-from claude_iterate.workspace.files.folders import explained, new_folder
+from claude_iterate.workspace.files.folders import explain_errors, new_folder
 from claude_iterate.workspace.layout import Layout, named_folders
 from claude_iterate.workspace.metadata import config_table, original_settings
 from claude_iterate.workspace.project import Project
@@ -113,7 +113,7 @@ def template_folders(project: Project) -> dict[str, Path]:
 
 def find(project: Project, name: str, scope: str | None = None) -> Template:
     """The template of this name: the project's before the user's, or only that of one scope."""
-    names.checked(name, "template")
+    names.check_name(name, "template")
     places = template_folders(project)
     for here, folder in places.items():
         if scope in {None, here} and os.path.lexists(folder / name):
@@ -125,7 +125,9 @@ def find(project: Project, name: str, scope: str | None = None) -> Template:
             "If you mean that one, add --global" if there == "global" else "If you mean that one, leave out --global",
         )
     known = [found for folder in places.values() for found in _list_names(folder)]
-    raise TemplateProblem(f"Template not found: {name}", f"{names.meant(name, known)}See: claude-iterate template list")
+    raise TemplateProblem(
+        f"Template not found: {name}", f"{names.did_you_mean(name, known)}See: claude-iterate template list"
+    )
 
 
 def use(project: Project, template: Template, workspace: str) -> Layout:
@@ -155,7 +157,7 @@ def read(folder: Path, scope: str) -> Template:
 
 
 def _list_names(folder: Path) -> list[str]:
-    with explained(TemplateProblem, "The templates cannot be listed", folder):
+    with explain_errors(TemplateProblem, "The templates cannot be listed", folder):
         return named_folders(folder)
 
 
@@ -177,7 +179,7 @@ def save(layout: Layout, folder: Path, about: About, force: bool = False) -> lis
         )
     found = metadata.read(layout.metadata)
     carried, left_out = without_secrets(settings_reader.workspace_layer(found).values)
-    with explained(TemplateProblem, f"The template {folder.name!r} cannot be written", folder.parent):
+    with explain_errors(TemplateProblem, f"The template {folder.name!r} cannot be written", folder.parent):
         document = _document(folder, found.mode, carried, about)
         with new_folder(folder, replace=force) as made:
             atomic.write_bytes(made / INSTRUCTIONS, layout.instructions.read_bytes())

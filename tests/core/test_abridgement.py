@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from claude_iterate.core.abridgement import TEXT, VALUE, abridged
+from claude_iterate.core.abridgement import TEXT, VALUE, abridge
 from claude_iterate.core.events import (
     Entry,
     ErrandFinished,
@@ -33,7 +33,7 @@ TEXTS: dict[str, Any] = {
 
 
 def kept(event: Any) -> Any:
-    return abridged(Entry(3, 2.0, 1.0, event)).event
+    return abridge(Entry(3, 2.0, 1.0, event)).event
 
 
 @pytest.mark.parametrize("kind", TEXTS)
@@ -55,7 +55,7 @@ def test_a_structured_answer_is_left_out(event: Any) -> None:
 
 def test_an_entry_keeps_its_place() -> None:
     """Its number and its times are those of the whole."""
-    entry = abridged(Entry(3, 2.0, 1.0, Said(LONG)))
+    entry = abridge(Entry(3, 2.0, 1.0, Said(LONG)))
     assert (entry.seq, entry.at, entry.elapsed) == (3, 2.0, 1.0)
 
 

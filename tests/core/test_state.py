@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from claude_iterate.core.abridgement import abridged
+from claude_iterate.core.abridgement import abridge
 from claude_iterate.core.events import (
     AgentExited,
     Carried,
@@ -98,7 +98,7 @@ def test_entries_survive_the_journal(entries: list[Entry]) -> None:
 @given(ENTRIES)
 def test_the_abridged_journal_decides_the_same(entries: list[Entry]) -> None:
     """Shortening texts for the journal changes no counter and no verdict."""
-    whole, short = fold(entries), fold(abridged(entry) for entry in entries)
+    whole, short = fold(entries), fold(abridge(entry) for entry in entries)
     for name in ("iterations", "streaks", "cost_usd", "last_outcome"):
         assert getattr(whole, name) == getattr(short, name)
 

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import astuple
 
 from claude_iterate.core.events import ProofChange
-from claude_iterate.core.formats import counted
+from claude_iterate.core.formats import plural
 from claude_iterate.core.tampering import marks_of_tests
 from claude_iterate.core.tampering.comparison import (
     EMPTY,
@@ -282,7 +282,7 @@ def test_an_open_task_that_is_taken_out_of_the_plan_is_told(now: str, gone: int)
     before = {"plan": {"PLAN.md": proving_part("plan", "PLAN.md", "- [x] one\n- [ ] two\n- [ ] three\n")}}
     changes = compare(before, {"plan": {"PLAN.md": proving_part("plan", "PLAN.md", now) or EMPTY}})
     told = [described(change) for change in changes]
-    assert told == ([f"PLAN.md ({counted(gone, 'open task')} removed; the plan)"] if gone else [])
+    assert told == ([f"PLAN.md ({plural(gone, 'open task')} removed; the plan)"] if gone else [])
 
 
 def test_tasks_may_move_between_the_files_of_a_plan() -> None:

@@ -226,7 +226,7 @@ def answered(loop: Loop, verb: str) -> bool:
     """The runner takes a request."""
     layout = Layout(loop.root, loop.workspace)
     name = control.post(layout, layout.run_ids()[-1], verb)
-    return bool(until(lambda: control.answered(layout, name)))
+    return bool(until(lambda: control.is_taken(layout, name)))
 
 
 def test_the_answer_waits_for_nothing(loop: Loop) -> None:

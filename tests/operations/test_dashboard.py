@@ -232,7 +232,7 @@ def test_requests_are_those_of_the_commands(served: ServedDashboard, project: Pr
         assert answer.status == 409
         assert "Nothing runs in the workspace 'noted'. Start it: claude-iterate run noted" in answer.text
     assert served.post("/workspaces/noted/notes", {"text": "Use tabs."}).status == 200
-    assert [note.text for note in notes.pending(project.layout("noted"))] == ["Use tabs."]
+    assert [note.text for note in notes.pending_notes(project.layout("noted"))] == ["Use tabs."]
 
 
 @pytest.mark.parametrize(

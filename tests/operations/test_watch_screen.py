@@ -167,7 +167,7 @@ def test_a_note_is_typed_on_the_screen(layout: Layout) -> None:
         assert notes.names(layout) == []
         await pilot.press("n", *"ask", "enter")
         await pilot.pause()
-        assert [note.text for note in notes.pending(layout)] == ["ask"]
+        assert [note.text for note in notes.pending_notes(layout)] == ["ask"]
         assert app.query_one(Input).value == ""
 
     play(app, (80, 24), write_notes)

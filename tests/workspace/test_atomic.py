@@ -19,7 +19,7 @@ _WRITER = """
 import sys
 from pathlib import Path
 from claude_iterate.workspace.files import atomic
-with atomic.replacing(Path(sys.argv[1])) as file:
+with atomic.open_replacement(Path(sys.argv[1])) as file:
     file.write(b"new")
     print(file.name, flush=True)
     input()
@@ -64,7 +64,7 @@ def writer(layout: Layout) -> Iterator[Writer]:
 def test_what_a_killed_writer_left_is_removed_by_the_next(layout: Layout, writer: Writer) -> None:
     """At once, and the file that it was about to replace is as it was."""
     writer.kill()
-    assert atomic.abandoned(layout.folder) == [writer.temporary]
+    assert atomic.find_abandoned(layout.folder) == [writer.temporary]
     assert layout.metadata.read_text() == "old"
     atomic.write_text(layout.metadata, "next")
     assert not writer.temporary.exists()

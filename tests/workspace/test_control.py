@@ -36,10 +36,10 @@ def test_requests_arrive_once_and_in_order(layout: Layout) -> None:
     """The oldest first; what was taken is gone, and that is the answer."""
     names = [control.post(layout, "r", verb) for verb in control.VERBS]
     control.post(layout, "r", "stop", now=True)
-    assert not any(control.answered(layout, name) for name in names)
+    assert not any(control.is_taken(layout, name) for name in names)
     box = RequestFolder(layout, "r")
     assert taken(box) == ([*(Request(verb) for verb in control.VERBS), Request("stop", True)], [])
-    assert all(control.answered(layout, name) for name in names)
+    assert all(control.is_taken(layout, name) for name in names)
     assert taken(box) == ([], [])
 
 
@@ -50,9 +50,9 @@ def test_the_runner_s_answer_is_there_when_the_request_is_gone(layout: Layout) -
     for found in RequestFolder(layout, "r").take(lambda request: f"{request.verb} after {deeds}"):
         assert isinstance(found, Request)
         deeds.append(found.verb)
-    assert control.answer(layout, second) == "resume after ['pause']"
-    assert control.answer(layout, first) == "pause after []"
-    assert control.answer(layout, first) == ""
+    assert control.take_answer(layout, second) == "resume after ['pause']"
+    assert control.take_answer(layout, first) == "pause after []"
+    assert control.take_answer(layout, first) == ""
     assert list(layout.control.iterdir()) == []
 
 
@@ -123,7 +123,7 @@ def test_junk_is_removed_and_told(layout: Layout, data: bytes, why: str) -> None
     requests, warnings = taken(RequestFolder(layout, "r"))
     assert requests == [Request("pause")]
     assert why in warnings[0]
-    assert control.answer(layout, NAME) == ""
+    assert control.take_answer(layout, NAME) == ""
     assert [path.name for path in layout.control.iterdir() if path.suffix == ".json"] == []
 
 

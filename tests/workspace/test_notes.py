@@ -20,7 +20,7 @@ def layout(tmp_path: Path) -> Layout:
 
 
 def texts(layout: Layout) -> list[str]:
-    return [note.text for note in notes.pending(layout)]
+    return [note.text for note in notes.pending_notes(layout)]
 
 
 def test_notes_wait_in_order_until_they_are_delivered(layout: Layout) -> None:
@@ -29,7 +29,7 @@ def test_notes_wait_in_order_until_they_are_delivered(layout: Layout) -> None:
     first = notes.add(layout, "  one\n")
     notes.add(layout, "two")
     assert texts(layout) == texts(layout) == ["one", "two"]
-    notes.delivered(layout, [first])
+    notes.mark_delivered(layout, [first])
     assert texts(layout) == ["two"]
     assert (layout.notes / "delivered" / first).read_text() == "one\n"
 
@@ -52,9 +52,9 @@ def test_a_huge_note_is_refused(layout: Layout) -> None:
 def test_what_does_not_fit_waits_for_the_next_prompt(layout: Layout) -> None:
     """At least one is always read."""
     names = [notes.add(layout, letter * 700_000) for letter in "abc"]
-    assert [note.name for note in notes.pending(layout)] == names[:1]
-    notes.delivered(layout, names[:1])
-    assert [note.name for note in notes.pending(layout)] == names[1:2]
+    assert [note.name for note in notes.pending_notes(layout)] == names[:1]
+    notes.mark_delivered(layout, names[:1])
+    assert [note.name for note in notes.pending_notes(layout)] == names[1:2]
 
 
 def test_what_others_put_there_does_no_harm(layout: Layout) -> None:
@@ -85,7 +85,7 @@ def test_a_folder_that_leads_elsewhere_is_not_touched(layout: Layout, tmp_path: 
     if linked != "notes":
         (layout.notes / "thesis.md").write_text("a note")
     assert texts(layout) == []
-    notes.delivered(layout, ["thesis.md"])
+    notes.mark_delivered(layout, ["thesis.md"])
     assert [(path.name, path.read_text()) for path in elsewhere.iterdir()] == [("thesis.md", "precious")]
     with pytest.raises(WorkspaceProblem, match=f"{linked}/ is a link"):
         notes.add(layout, "text")

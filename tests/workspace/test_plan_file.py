@@ -23,7 +23,7 @@ def layout(tmp_path: Path) -> Layout:
 
 def test_no_plan_is_no_problem(layout: Layout) -> None:
     """There is nothing to read, and planning may begin."""
-    assert plan_file.look(layout) == PlanRead()
+    assert plan_file.read_plan(layout) == PlanRead()
     refuse_bad_plan(layout, MODES["plan"])
 
 
@@ -32,14 +32,14 @@ def test_the_files_of_a_plan_count_together(layout: Layout) -> None:
     layout.plan.write_text("- [x] one (refs: a)\n")
     layout.impl.mkdir()
     (layout.impl / "part.md").write_text("- [ ] two\n- [~] three\n")
-    assert plan_file.look(layout).tasks == 1
+    assert plan_file.read_plan(layout).tasks == 1
     (layout.impl / "README.md").write_text("- [ ] four (refs: b)\n")
     (layout.impl / ".archive").mkdir()
     (layout.impl / ".archive" / "old.md").write_text("- [ ] old\n")
-    found = plan_file.look(layout)
+    found = plan_file.read_plan(layout)
     assert (found.open, found.doing, found.done, found.without_refs) == (2, 1, 1, 2)
     layout.plan.unlink()
-    assert plan_file.look(layout).tasks == 3
+    assert plan_file.read_plan(layout).tasks == 3
 
 
 def test_it_is_read_again_only_when_it_changed(layout: Layout) -> None:
@@ -84,7 +84,7 @@ def many(layout: Layout) -> None:
 def test_a_plan_that_cannot_be_used(layout: Layout, make: object, words: str, mode: str) -> None:
     """Both modes refuse it before anything is paid for, and name the bound."""
     make(layout)  # type: ignore[operator]
-    assert plan_file.look(layout).problem == words
+    assert plan_file.read_plan(layout).problem == words
     with pytest.raises(WorkspaceProblem) as raised:
         refuse_bad_plan(layout, MODES[mode])
     assert raised.value.message == f"The plan cannot be used: {words}."

@@ -14,7 +14,7 @@ from claude_iterate.cli.group import group
 from claude_iterate.cli.invocation import Invocation, on_terminal
 from claude_iterate.cli.output import printable
 from claude_iterate.cli.terminal import questions
-from claude_iterate.core.formats import counted, moment, size
+from claude_iterate.core.formats import moment, plural, size
 from claude_iterate.text import local_times
 from claude_iterate.workspace import archives, restoration
 from claude_iterate.workspace.files.folders import remove
@@ -169,7 +169,7 @@ def _print(found: dict[str, Any]) -> None:
     if found["archivedFrom"]:
         output.result(f"From: {printable(found['archivedFrom'])}")
     packed = "" if found["size"] is None else f" ({size(found['size'])} packed)"
-    things = f"{counted(found['files'], 'file')}, {counted(found['links'], 'link')}"
+    things = f"{plural(found['files'], 'file')}, {plural(found['links'], 'link')}"
     output.result(f"Holds: {things}, {size(found['contentSize'])}{packed}")
     if found["mode"]:
         before = f"Was: mode {found['mode']}, {found['status']}, {found['iterations'] or 0} iterations"

@@ -6,7 +6,7 @@ from msgspec.structs import asdict, replace
 
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.core.formats import counted
+from claude_iterate.core.formats import plural
 from claude_iterate.operations import doctor
 
 _SYMBOL = {"ok": "good", "warning": "warning", "problem": "bad"}
@@ -37,5 +37,5 @@ def command(invocation: Invocation, fix: bool, as_json: bool) -> int:
 
 def _summary(problems: int, warnings: int) -> str:
     if problems:
-        return f"{counted(problems, 'problem')} to fix."
-    return f"No errors, {counted(warnings, 'warning')}." if warnings else "No errors."
+        return f"{plural(problems, 'problem')} to fix."
+    return f"No errors, {plural(warnings, 'warning')}." if warnings else "No errors."

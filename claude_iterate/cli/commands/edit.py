@@ -9,7 +9,7 @@ import click
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation, has_whole_terminal
 from claude_iterate.cli.terminal.terminal_user import TerminalUser
-from claude_iterate.core.formats import counted
+from claude_iterate.core.formats import plural
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.operations import instructions
 from claude_iterate.operations.prompt_texts import read_instructions
@@ -41,7 +41,7 @@ def command(invocation: Invocation, name: str, goal: str | None, dry_run: bool, 
     if composed.problem:
         raise WorkspaceProblem(f"Claude {composed.problem}.{composed.quote}", "The old instructions were restored.")
     added, removed = _differences(composed.before.data or b"", composed.after.data or b"")
-    figures, figured = f"{counted(added, 'line')} added, {removed} removed", {"added": added, "removed": removed}
+    figures, figured = f"{plural(added, 'line')} added, {removed} removed", {"added": added, "removed": removed}
     changed = composed.before.data != composed.after.data
     if as_json:
         output.document({"name": name, "path": str(layout.instructions), "changed": changed} | figured)

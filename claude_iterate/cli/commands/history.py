@@ -10,7 +10,7 @@ from claude_iterate.cli import completion, options, output
 from claude_iterate.cli.history_table import cells, print_table, short_id
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.events.vocabulary import Kind
-from claude_iterate.core.formats import cost, counted
+from claude_iterate.core.formats import cost, plural
 from claude_iterate.errors import UsageProblem
 from claude_iterate.views import history_view
 from claude_iterate.views.history_view import HistoryView
@@ -100,7 +100,7 @@ def _print(view: HistoryView, whole: bool, wide: bool, totals: bool) -> None:
         in_all = cost(total.cost_usd, total.cost_is_lower_bound)
         output.result(f"Reviews and other calls: {cost(total.other_cost_usd, others)}; in all {in_all}")
     if total.cost_is_lower_bound:
-        calls = counted(total.calls_without_cost, "call") if total.calls_without_cost else "Some calls"
+        calls = plural(total.calls_without_cost, "call") if total.calls_without_cost else "Some calls"
         output.note(f"{calls} without a reported cost: still at work, or ended before Claude reported it.")
         output.note("What its messages cost at least is counted, where the price of the model is known.")
     if any(told.dry_run for told in view.runs):

@@ -7,7 +7,7 @@ from typing import Any
 from claude_iterate.cli import options, output
 from claude_iterate.cli.commands.run import JSON, OfARun, options_of_a_run, run_in_mode
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.core.formats import counted
+from claude_iterate.core.formats import plural
 from claude_iterate.core.reports.plan_tasks import DOING, DONE
 from claude_iterate.views.plan_view import PlanView, plan_view
 
@@ -48,7 +48,7 @@ def _show(invocation: Invocation, name: str, as_json: bool) -> int:
         output.note(f"The plan {what}: {view.path}. Make one: claude-iterate plan {name}")
         return 0
     counts = f"{view.done} done, {view.doing} under way, {view.open} open"
-    output.result(output.heading(f"{counted(view.tasks, 'task')}: {counts}"))
+    output.result(output.heading(f"{plural(view.tasks, 'task')}: {counts}"))
     for one in view.list:
         line = f"  {_BOXES.get(one.state, '[ ]')} {output.foreign(one.text)}"
         output.result(output.dim(line) if one.state == DONE else line)

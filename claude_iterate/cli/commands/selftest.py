@@ -14,7 +14,7 @@ import click
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.events.reasons import exit_code
-from claude_iterate.core.names import meant
+from claude_iterate.core.names import did_you_mean
 from claude_iterate.errors import UsageProblem
 from claude_iterate.selftest.faults import chosen
 from claude_iterate.selftest.harness.fault import Fault
@@ -45,7 +45,7 @@ def command(_invocation: Invocation, only_list: bool, only: tuple[str, ...], job
     """
     for pattern in only:
         if not chosen((pattern,)):
-            instead = meant(pattern, list(chosen(())))
+            instead = did_you_mean(pattern, list(chosen(())))
             raise UsageProblem(f"No fault matches {pattern}.", f"{instead}See: claude-iterate selftest --list")
     faults = chosen(only)
     if only_list:

@@ -154,7 +154,7 @@ def _print_progress(view: WorkspaceView) -> None:
         output.result(f"Progress{before}: {foreign(report.text)}")
         left = (report.total or 0) - (report.completed or 0)
         if report.total and left > 0:
-            output.result(f"  {formats.counted(left, 'item')} remaining")
+            output.result(f"  {formats.plural(left, 'item')} remaining")
     elif run is not None and run.progress is not None and not (claims and refuted) and not view.is_reset:
         counted = f"{run.progress.completed}/{run.progress.total} items"
         output.result(f"Progress{before}: {counted}, as the last run counted them")
@@ -166,7 +166,7 @@ def _print_plan_progress(view: WorkspaceView, progress: Progress) -> None:
     output.result(f"Progress: {progress.completed}/{progress.total} tasks of the plan")
     left = progress.total - progress.completed
     if left > 0:
-        output.result(f"  {formats.counted(left, 'task')} remaining")
+        output.result(f"  {formats.plural(left, 'task')} remaining")
     if view.report.summary:
         output.result(f"  Last report: {foreign(formats.one_line(view.report.summary))}")
     _print_problems(view)
@@ -218,7 +218,7 @@ def _now(run: RunView, at: float) -> str:
         return _waiting(run.waiting, at)
     parts = [_doing(run)]
     if now.tool is not None and now.tool_duration is not None:
-        parts.append(f"{formats.shortened(now.tool, _TOOL, '…')} for {_whole(now.tool_duration)}")
+        parts.append(f"{formats.shorten(now.tool, _TOOL, '…')} for {_whole(now.tool_duration)}")
     if run.condition != "paused":
         parts.append(f"last sign of life {_whole(now.silence)} ago")
     return ", ".join(parts)
@@ -286,7 +286,7 @@ def _print_dry_run(run: RunView | None, now: float) -> None:
         return
     what = f"{run.purpose}, " if run.purpose != "run" else ""
     ended = run.reason or ("under way" if run.now is not None else "cut off")
-    count = f"{formats.counted(run.iterations, 'iteration')}, " if run.purpose == "run" else ""
+    count = f"{formats.plural(run.iterations, 'iteration')}, " if run.purpose == "run" else ""
     began = local_times.when(run.started or "", now)
     _aside(f"Last dry run: {run.id}, {what}began {began}, {count}{ended}; it changed nothing here")
 
@@ -305,7 +305,7 @@ def _print_proof(proof: EvidenceView | None, live: RunView | None, before: str) 
     output.result(f"{first} {output.dim(f'(run {proof.run}{claim}{tree})')}")
     for check in proof.checks:
         how = f"exit code {check.exit_code}" if check.exit_code is not None else CUTS.get(check.cut, "not run")
-        how += f", {formats.listed(check.gone)} is gone" if check.gone and check.exit_code != 0 else ""
+        how += f", {formats.join_names(check.gone)} is gone" if check.gone and check.exit_code != 0 else ""
         sign = output.symbol("good" if check.exit_code == 0 else "bad")
         flaky = ", flaky: it ended in another way before, and no file changed since" if check.flaky else ""
         output.result(f"  {sign} {foreign(check.command)}: {how} ({formats.duration(check.duration)}){flaky}")
@@ -333,6 +333,6 @@ def _print_files(view: WorkspaceView) -> None:
     """Those that are there, and those that are not."""
     there = [file for file, is_there in view.files.items() if is_there]
     missing = [file for file, is_there in view.files.items() if not is_there and file != "INSTRUCTIONS.md"]
-    _aside(f"Files: {', '.join(there)}{f' (not there: {formats.listed(missing, 9)})' if missing else ''}")
+    _aside(f"Files: {', '.join(there)}{f' (not there: {formats.join_names(missing, 9)})' if missing else ''}")
     if not view.files["INSTRUCTIONS.md"]:
         output.result(output.toned("  INSTRUCTIONS.md is missing", "bad"))

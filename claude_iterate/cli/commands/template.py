@@ -11,7 +11,7 @@ from claude_iterate.cli.group import group
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.output import printable
 from claude_iterate.cli.terminal import questions
-from claude_iterate.core.formats import counted, plain
+from claude_iterate.core.formats import plain, plural
 from claude_iterate.core.redact import mask_setting
 from claude_iterate.errors import SettingsProblem
 from claude_iterate.text.line_blocks import head
@@ -195,7 +195,7 @@ def _print(row: dict[str, Any]) -> None:
     for line in beginning.split("\n"):
         output.result(f"  {printable(line)}".rstrip())
     if more:
-        output.result(f"  ... ({counted(more, 'more line')})")
+        output.result(f"  ... ({plural(more, 'more line')})")
     if row["problem"]:
         output.warn(printable(row["problem"]))
 

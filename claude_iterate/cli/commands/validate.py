@@ -8,7 +8,7 @@ from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.terminal.terminal_user import TerminalUser
 from claude_iterate.core.events import ErrandFinished
-from claude_iterate.core.formats import listed
+from claude_iterate.core.formats import join_names
 from claude_iterate.core.reports import validation
 from claude_iterate.operations.launch import launch
 from claude_iterate.operations.run_request import RunRequest
@@ -58,7 +58,7 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
     elif report is not None and not quiet:
         _print(report, found, done.report)
     if changed:
-        output.warn(f"The project changed while Claude was only to look: {output.foreign(listed(changed))}")
+        output.warn(f"The project changed while Claude was only to look: {output.foreign(join_names(changed))}")
     if (
         found.verdict != validation.INVALID or not done.exit_code
     ):  # else the end of the call has said why, and what next

@@ -13,7 +13,7 @@ import msgspec
 
 from claude_iterate.core.events import IterationFinished, LimitReported, Outcome
 from claude_iterate.core.events.vocabulary import Cause, Kind
-from claude_iterate.core.formats import duration, shortened
+from claude_iterate.core.formats import duration, shorten
 from claude_iterate.core.outcomes import denials, reset_times
 from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.core.outcomes.failure_signs import is_throttled, is_typed, matches_one, points_to
@@ -267,4 +267,4 @@ def _ending(evidence: Evidence) -> str:
 
 def _first_lines(text: str) -> str:
     kept = " ".join(line.strip() for line in text.strip().splitlines()[:4] if line.strip())
-    return shortened(kept, 300)
+    return shorten(kept, 300)

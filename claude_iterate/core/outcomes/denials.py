@@ -13,7 +13,7 @@ from collections.abc import Iterable
 import msgspec
 
 from claude_iterate.core.events import Denial
-from claude_iterate.core.formats import one_line, shortened
+from claude_iterate.core.formats import one_line, shorten
 from claude_iterate.core.outcomes import known_programs, narrow_rules
 from claude_iterate.core.outcomes.evidence import FOR_ONE_RUN, Granted
 from claude_iterate.core.outcomes.shell_commands import Simple, simple_commands
@@ -208,8 +208,8 @@ def _is_inside(path: str, granted: Granted) -> bool:
 
 
 def _quoted(denial: Denial) -> str:
-    return f"`{shortened(one_line(denial.detail), 60)}`" if denial.detail else denial.tool
+    return f"`{shorten(one_line(denial.detail), 60)}`" if denial.detail else denial.tool
 
 
 def _reason(said: str) -> str:
-    return shortened(one_line(said), 100)
+    return shorten(one_line(said), 100)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from claude_iterate.core.formats import one_line, shortened
+from claude_iterate.core.formats import one_line, shorten
 from claude_iterate.core.task_identity import checksum
 
 _LONGEST = 4000
@@ -46,4 +46,4 @@ def normal(error: str) -> str:
 def shown(error: str) -> str:
     """The end of the error in one line: there programs say what is wrong."""
     words = one_line(error)
-    return words if len(words) <= _SHOWN else shortened(one_line(error.strip().splitlines()[-1]), _SHOWN)
+    return words if len(words) <= _SHOWN else shorten(one_line(error.strip().splitlines()[-1]), _SHOWN)

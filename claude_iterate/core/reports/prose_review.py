@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from claude_iterate.core.formats import shortened
+from claude_iterate.core.formats import shorten
 from claude_iterate.core.reports.requirements import Requirement
 from claude_iterate.core.reports.review import INCOMPLETE, INVALID, VERIFIED, Review, judge
 
@@ -37,7 +37,7 @@ def read(text: str, identity: str, asked: Sequence[Requirement]) -> Review:
     odd = [line for line in lines if not _REQUIREMENT.fullmatch(line)]
     odd += [line for line in findings if not _FINDING.fullmatch(line)]
     if odd or not stated:
-        what = repr(shortened(odd[0], 80)) if odd else "its section of findings"
+        what = repr(shorten(odd[0], 80)) if odd else "its section of findings"
         return Review(INVALID, f"the report does not have the form that was asked for: {what}")
     answer = {
         "summary": form["summary"],

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from claude_iterate.core.formats import one_line, shortened
+from claude_iterate.core.formats import one_line, shorten
 
 MOST = 100
 """Numbers in one review. Of more items, several share a number: all of them must be met."""
@@ -64,8 +64,8 @@ def listing(requirements: Sequence[Requirement]) -> str:
 
 def told(text: str, heading: str = "") -> str:
     """A requirement in one line."""
-    shown = shortened(one_line(text), _LONGEST_GROUP if text.startswith("(") else _LONGEST)
-    return f"[{shortened(one_line(heading), 100)}] {shown}" if heading else shown
+    shown = shorten(one_line(text), _LONGEST_GROUP if text.startswith("(") else _LONGEST)
+    return f"[{shorten(one_line(heading), 100)}] {shown}" if heading else shown
 
 
 def _grouped(items: list[_Item]) -> Iterator[tuple[str, str]]:
@@ -76,7 +76,7 @@ def _grouped(items: list[_Item]) -> Iterator[tuple[str, str]]:
         if together == 1:
             yield group[0].text, group[0].heading
             continue
-        texts = [f"({number}) {shortened(one_line(item.text), 120)}" for number, item in enumerate(group, first + 1)]
+        texts = [f"({number}) {shorten(one_line(item.text), 120)}" for number, item in enumerate(group, first + 1)]
         whole = " ".join(texts)
         yield whole if len(whole) <= _LONGEST_GROUP else f"{texts[0]} and all items up to {texts[-1]}", group[0].heading
 

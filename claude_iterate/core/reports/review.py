@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from claude_iterate.core.formats import listed, one_line, shortened
+from claude_iterate.core.formats import join_names, one_line, shorten
 from claude_iterate.core.reports.requirements import Requirement, told
 
 VERIFIED, INCOMPLETE, INVALID = "verified", "incomplete", "invalid"
@@ -74,7 +74,7 @@ def judge(answer: Mapping[str, Any], asked: Sequence[Requirement]) -> Review:
     known = {requirement.number for requirement in asked}
     unknown = [str(number) for number in entries if number not in known]
     if unknown:
-        faults.append(f"it names requirement {listed(unknown)}, which is not in the list")
+        faults.append(f"it names requirement {join_names(unknown)}, which is not in the list")
     missing, remarks = _findings(answer.get("findings"), faults)
     unmet = [_unmet(one) for one in found if one.status in (NOT_MET, NOT_CHECKED)]
     summary = _text(answer.get("summary"))
@@ -113,7 +113,7 @@ def _judge_requirement(
     elif len(statuses) > 1:
         faults.append(f"it contradicts itself about requirement {number}")
     elif not statuses <= {MET, NOT_MET, NOT_CHECKED}:
-        faults.append(f"it says {shortened(min(statuses), 40)!r} about requirement {number}")
+        faults.append(f"it says {shorten(min(statuses), 40)!r} about requirement {number}")
     elif statuses == {MET} and None in shown:
         faults.append(f"it does not say how requirement {number} was shown to be met")
     elif statuses == {MET} and "" in shown:
@@ -167,7 +167,7 @@ def _unmet(one: Judged) -> str:
 
 
 def _text(value: Any) -> str:
-    return shortened(one_line(value[: 4 * _LONGEST]), _LONGEST) if isinstance(value, str) else ""
+    return shorten(one_line(value[: 4 * _LONGEST]), _LONGEST) if isinstance(value, str) else ""
 
 
 def render_report(found: Review, name: str, depth: str, identity: str) -> str:

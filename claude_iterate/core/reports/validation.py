@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from claude_iterate.core.formats import listed, one_line, shortened
+from claude_iterate.core.formats import join_names, one_line, shorten
 from claude_iterate.core.reports.json_input import short_lines
 
 READY, NEEDS_REVISION, MAJOR_ISSUES, INVALID = "READY", "NEEDS_REVISION", "MAJOR_ISSUES", "INVALID"
@@ -99,7 +99,7 @@ def judged(answer: Mapping[str, Any]) -> Validation:
     unknown = [entry for entry in given if not isinstance(entry, dict) or not _is_number(entry.get("number"))]
     changes = answer.get("changes")
     texts = tuple(filter(None, map(_text, changes))) if isinstance(changes, list) else ()
-    problem = f"the answer has no clear grade for criterion {listed(unclear, CRITERIA)}" if unclear else ""
+    problem = f"the answer has no clear grade for criterion {join_names(unclear, CRITERIA)}" if unclear else ""
     if unknown:
         problem = problem or "the answer grades a criterion that does not exist"
     verdict = INVALID if problem else _verdict([one.grade for one in found[:REQUIRED]])
@@ -128,7 +128,7 @@ _SAID = ("evidence", "suggestion")
 
 
 def _text(value: Any) -> str:
-    return shortened(one_line(value[: 4 * _LONGEST]), _LONGEST) if isinstance(value, str) else ""
+    return shorten(one_line(value[: 4 * _LONGEST]), _LONGEST) if isinstance(value, str) else ""
 
 
 def in_short(found: Validation) -> list[tuple[str, str]]:
@@ -138,7 +138,7 @@ def in_short(found: Validation) -> list[tuple[str, str]]:
         weight = "" if one.number <= REQUIRED else " (recommended)"
         advice = one.suggestion or one.evidence if one.grade != PASS else ""
         text = f"{one.number}. {NAMES[one.number - 1]}{weight}{': ' + advice if advice else ''}"
-        lines.append((one.grade, shortened(text, _LINE_OF_ONE)))
+        lines.append((one.grade, shorten(text, _LINE_OF_ONE)))
     return lines
 
 

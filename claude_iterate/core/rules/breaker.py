@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from claude_iterate.core.events import Outcome
 from claude_iterate.core.events.vocabulary import Kind, Purpose
-from claude_iterate.core.formats import cost, counted, duration, money
+from claude_iterate.core.formats import cost, duration, money, plural
 from claude_iterate.core.outcomes.classes import COUNTED_FAILURES, ENDING_FAILURES
 from claude_iterate.core.outcomes.evidence import FOR_ONE_RUN
 from claude_iterate.core.rules import next_steps
@@ -73,7 +73,7 @@ def too_many_failures(state: RunState, facts: Facts) -> Verdict | None:
     times = "1 iteration" if state.streaks.failures == 1 else f"{state.streaks.failures} iterations in a row"
     ending = failed(outcome, f"{times} failed; the last: {outcome.message}", state, facts)
     step = ending.next or next_steps.again(state, facts.command_line, ("--reset",))
-    return replace(ending, next=step, tripped=f"after {counted(state.streaks.failures, 'failed iteration')}")
+    return replace(ending, next=step, tripped=f"after {plural(state.streaks.failures, 'failed iteration')}")
 
 
 def stagnated(state: RunState, facts: Facts) -> Verdict | None:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from claude_iterate.core.events import ProofChange, VerificationFinished
 from claude_iterate.core.events.reasons import NOT_PROVEN, Reason
 from claude_iterate.core.events.vocabulary import Purpose
-from claude_iterate.core.formats import listed, one_line, shortened
+from claude_iterate.core.formats import join_names, one_line, shorten
 from claude_iterate.core.rules import next_steps
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.proof import BOTH, CHECKS, REVIEW, TAMPERED, checks_are_green, proof_of
@@ -35,7 +35,7 @@ _REPLACED_EARLIER = (
 
 def why_refuted(proof: VerificationFinished) -> str:
     """Why the claim did not hold, in one sentence."""
-    said, detail = first_finding(proof.findings), shortened(one_line(proof.detail).rstrip("."), _LONGEST)
+    said, detail = first_finding(proof.findings), shorten(one_line(proof.detail).rstrip("."), _LONGEST)
     return f"{said}: {detail}" if detail else said
 
 
@@ -62,7 +62,7 @@ def changed_proof(rests_on: str, paths: Sequence[str]) -> str:
     """`Checks passed, but check.sh was changed: not proven`."""
     what = {REVIEW: "The review", BOTH: "Checks and review"}.get(rests_on, "Checks")
     names = [path.rpartition("/")[2] for path in paths]
-    return f"{what} passed, but {listed(names, 1)} {'were' if len(names) > 1 else 'was'} changed: not proven"
+    return f"{what} passed, but {join_names(names, 1)} {'were' if len(names) > 1 else 'was'} changed: not proven"
 
 
 def about_the_claim(state: RunState, facts: Facts, reason: Reason, changes: Sequence[ProofChange] = ()) -> str:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from claude_iterate.core.events import PlanRead, ProofChange, RunFinished
 from claude_iterate.core.events.reasons import ENDINGS, Reason
 from claude_iterate.core.events.vocabulary import ONE_OFF, Purpose
-from claude_iterate.core.formats import counted, one_line, shortened
+from claude_iterate.core.formats import one_line, plural, shorten
 from claude_iterate.core.outcomes.classes import COUNTED_FAILURES
 from claude_iterate.core.rules import completion, next_steps, proof
 from claude_iterate.core.rules.facts import Facts
@@ -60,7 +60,7 @@ def in_words(ending: RunFinished, state: RunState, line: CommandLine = _USUAL) -
     """With a cause and a next step. Only runs of older versions end without them."""
     cause = ending.cause or _cause(ending, state)
     step = ending.next or _next(ending, state, line)
-    return replace(ending, cause=shortened(one_line(cause), _LONGEST), next=step)
+    return replace(ending, cause=shorten(one_line(cause), _LONGEST), next=step)
 
 
 def sign(ending: RunFinished) -> str:
@@ -78,7 +78,7 @@ def _cause(ending: RunFinished, state: RunState) -> str:
 
 
 def _completed(ending: RunFinished, state: RunState) -> str:
-    after = counted(ending.iterations, "iteration")
+    after = plural(ending.iterations, "iteration")
     purpose, dry_run = (state.started.purpose, state.started.dry_run) if state.started else (Purpose.RUN, False)
     if purpose == Purpose.RUN and made_plan(state):
         return _planned(after, state, dry_run)
@@ -123,7 +123,7 @@ def _planned(after: str, state: RunState, dry_run: bool) -> str:
     plan = state.plans.now or PlanRead()
     bare = f", {plan.without_refs} of them without refs" if plan.without_refs else ""
     dry = " (dry run: the plan is a sample)" if dry_run else ""
-    return f"Planned after {after}: {counted(plan.tasks, 'task')}{bare}, {plan.left} to do{dry}"
+    return f"Planned after {after}: {plural(plan.tasks, 'task')}{bare}, {plan.left} to do{dry}"
 
 
 def _maximum(ending: RunFinished, state: RunState) -> str:
@@ -134,7 +134,7 @@ def _maximum(ending: RunFinished, state: RunState) -> str:
 
 def _used_up(ending: RunFinished, state: RunState) -> str:
     if state.started is not None and state.started.cassette and ending.iterations:
-        return f"Played {counted(ending.iterations, 'iteration')} of run {state.started.cassette} (dry run)"
+        return f"Played {plural(ending.iterations, 'iteration')} of run {state.started.cassette} (dry run)"
     most = state.started.max_iterations if state.started is not None else 0
     killed = state.started.resumed.iterations if state.started is not None and state.started.resumed else 0
     counted_in = f": the killed run that it went on with had done {killed}" if killed else ""
@@ -144,7 +144,7 @@ def _used_up(ending: RunFinished, state: RunState) -> str:
 def _stagnated(ending: RunFinished, _state: RunState) -> str:
     idle = ending.detail
     if idle.isdecimal():
-        idle = f"{counted(int(idle), 'consecutive iteration')} with no work"
+        idle = f"{plural(int(idle), 'consecutive iteration')} with no work"
     return f"Stagnation detected: {idle}"
 
 
@@ -239,4 +239,4 @@ def _lost(facts: Facts) -> bool:
 
 def _notes(facts: Facts) -> str:
     """Notes that reached no iteration."""
-    return f"Not read yet: {counted(facts.unread_notes, 'note')}." if facts.unread_notes else ""
+    return f"Not read yet: {plural(facts.unread_notes, 'note')}." if facts.unread_notes else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from claude_iterate.core.events import HookFinished, IterationFinished, Outcome
 from claude_iterate.core.events.vocabulary import Cause, Kind, Meaning, Point
-from claude_iterate.core.formats import counted
+from claude_iterate.core.formats import plural
 from claude_iterate.core.rules import next_steps
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Finish, RunHook, Verdict
@@ -56,7 +56,7 @@ def hook_aborts(state: RunState, facts: Facts) -> Verdict | None:
         detail = f"{hook.path} {how(hook)}"
         return Finish("hook_abort", f"{detail}: {said}" if said else detail, advice)
     if state.hooks.hook_skips >= (most_unmoved(facts.settings, facts.stagnates) or MOST_SKIPS):
-        skipped = f"next_iteration skipped {counted(state.hooks.hook_skips, 'iteration')} in a row"
+        skipped = f"next_iteration skipped {plural(state.hooks.hook_skips, 'iteration')} in a row"
         return Finish("hook_abort", skipped, "Exit code 1 of this hook skips an iteration; see whether it has to.")
     return None
 

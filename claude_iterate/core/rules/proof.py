@@ -18,7 +18,7 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.groups import Verification
 from claude_iterate.core.events.vocabulary import Cause, Kind
-from claude_iterate.core.formats import counted, listed
+from claude_iterate.core.formats import join_names, plural
 from claude_iterate.core.outcomes.classes import ENDING_FAILURES
 from claude_iterate.core.reports.review import INVALID, VERIFIED
 from claude_iterate.core.rules import breaker, next_steps, schedule, waits
@@ -256,7 +256,7 @@ def _check_finding(check: CheckFinished, facts: Facts) -> Finding:
         late = check.cut == Cause.TIMEOUT
         most = facts.settings.verification.check_timeout
         how = f"did not end within {most:.0f} seconds" if late else "was stopped"
-    gone = f" It uses {listed(check.gone)}: there when the run began, gone now." if check.gone else ""
+    gone = f" It uses {join_names(check.gone)}: there when the run began, gone now." if check.gone else ""
     last_line = next((line for line in reversed(check.output.splitlines()) if line.strip()), "")
     return Finding(f"{name} {how}.{gone} The end of its output:\n{check.output}", last_line)
 
@@ -266,7 +266,7 @@ def _review_finding(review: ReviewFinished) -> Finding:
     if review.verdict == INVALID:
         return Finding(f"{NO_VERDICT}: {review.summary}")
     count = len(review.findings)
-    first = f"The review found {counted(count, 'thing')} missing." if count else "The review found the work incomplete."
+    first = f"The review found {plural(count, 'thing')} missing." if count else "The review found the work incomplete."
     numbered = [f"{number}. {item}" for number, item in enumerate(review.findings, 1)]
     said = "\n".join(filter(None, (first, review.summary, *numbered)))
     return Finding(said, (*review.findings, review.summary)[0])
@@ -280,7 +280,7 @@ def proof_of(checks: bool, review: bool) -> str:
 def checks_change_the_project(changed: Sequence[str]) -> str:
     """The finding when checks do not leave the project as it was, even when they run once more."""
     return (
-        f"The checks change the project, also when they run again: {listed(changed)}. So what is there now is not what"
+        f"The checks change the project, also when they run again: {join_names(changed)}. So what is there now is not what"
         " they proved. A check must leave the project as it is; files that it makes can be ignored with .gitignore."
     )
 

@@ -11,7 +11,7 @@ from claude_iterate.core.events import ScriptResult, Trip, WaitStarted
 from claude_iterate.core.events.groups import Streaks
 from claude_iterate.core.events.reasons import Reason
 from claude_iterate.core.events.vocabulary import Purpose, Why
-from claude_iterate.core.formats import counted, duration, one_line, shortened
+from claude_iterate.core.formats import duration, one_line, plural, shorten
 from claude_iterate.core.outcomes.classes import COUNTED_FAILURES
 from claude_iterate.core.rules import next_steps, waits
 from claude_iterate.core.rules.facts import Facts
@@ -37,7 +37,7 @@ def nothing_moves(state: RunState, facts: Facts) -> Verdict | None:
     reported = status if status is not None and status.source != "boxes" else None
     detail = "no commit, no changed file" + ("" if reported else "; the last iteration wrote no report")
     cause = f"Nothing moves: {_in_a_row(times)} {why}{_failed(state)}"
-    ending = _trip("no_progress", f"after {counted(times, 'iteration')} {why}", detail, cause, state, facts)
+    ending = _trip("no_progress", f"after {plural(times, 'iteration')} {why}", detail, cause, state, facts)
     if reported is None or not (reported.completed or reported.worked):
         return ending
     return _with_switch(
@@ -62,7 +62,7 @@ def same_error_again(state: RunState, facts: Facts) -> Verdict | None:
     why, times = "with the same error", state.streaks.errors
     said = _quoted(state.streaks.error_said)
     cause = f"{_in_a_row(times)} {why}: {said}"
-    ending = _trip("same_error", f"after {counted(times, 'iteration')} {why}", said, cause, state, facts)
+    ending = _trip("same_error", f"after {plural(times, 'iteration')} {why}", said, cause, state, facts)
     return _with_switch(ending, "If this error does not matter", "stop.same_error", state, facts)
 
 
@@ -76,7 +76,7 @@ def tests_stay_red(state: RunState, facts: Facts) -> Verdict | None:
     names = "" if tests is None or not tests.red else f": {', '.join(tests.red[:3])}"
     why, times = "with red tests", state.streaks.red
     cause = f"The tests stay red: {_in_a_row(times)}{f' ({figures})' if figures else ''}"
-    return _trip("test_failures", f"after {counted(times, 'iteration')} {why}", figures + names, cause, state, facts)
+    return _trip("test_failures", f"after {plural(times, 'iteration')} {why}", figures + names, cause, state, facts)
 
 
 def pattern_was_seen(state: RunState, facts: Facts) -> Verdict | None:
@@ -144,7 +144,7 @@ def _in_a_row(number: int) -> str:
 
 
 def _quoted(text: str) -> str:
-    return shortened(one_line(text), _QUOTED)
+    return shorten(one_line(text), _QUOTED)
 
 
 def _trip(reason: Reason, why: str, detail: str, cause: str, state: RunState, facts: Facts) -> Finish:

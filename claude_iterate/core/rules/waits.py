@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from claude_iterate.core.events import WaitEnded, WaitStarted
 from claude_iterate.core.events.reasons import Reason
 from claude_iterate.core.events.vocabulary import Kind, Why
-from claude_iterate.core.formats import counted, duration
+from claude_iterate.core.formats import duration, plural
 from claude_iterate.core.outcomes import reset_times
 from claude_iterate.core.rules import schedule
 from claude_iterate.core.rules.facts import Facts
@@ -119,7 +119,7 @@ def pace_is_kept(state: RunState, facts: Facts) -> Verdict | None:
     if len(recent) < facts.limits.calls_per_hour:
         return None
     until = min(recent[-facts.limits.calls_per_hour], facts.wall) + _HOUR
-    return WaitStarted(Why.PACE, until, f"{counted(facts.limits.calls_per_hour, 'call')} within an hour")
+    return WaitStarted(Why.PACE, until, f"{plural(facts.limits.calls_per_hour, 'call')} within an hour")
 
 
 def _limit_stops(said: str, until: float | None) -> Finish:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from claude_iterate.core.formats import shortened
+from claude_iterate.core.formats import shorten
 from claude_iterate.core.names import nearest
 from claude_iterate.core.settings.catalogue import Setting, build, canonical, catalogue, is_group, snake
 from claude_iterate.core.settings.declared import Settings
@@ -64,20 +64,20 @@ def layer_from_document(kind: str, place: str, document: Mapping[str, Any]) -> L
         setting = catalogue()[key]
         if value is None and setting.default is None:
             continue
-        values[key] = _accepted(setting.kind.accept, value, f"{place}: {spelled}")
+        values[key] = _accept(setting.kind.accept, value, f"{place}: {spelled}")
     return Layer(kind, place, values)
 
 
 def layer_from_environment(environ: Mapping[str, str]) -> Layer:
     """A layer from `CLAUDE_ITERATE_*` variables; a variable that is not a setting is ignored."""
     given = [setting for setting in catalogue().values() if setting.variable in environ]
-    values = {it.key: accepted_text(it, environ[it.variable], it.variable) for it in given}
+    values = {it.key: accept_text(it, environ[it.variable], it.variable) for it in given}
     return Layer("environment", "environment", values)
 
 
 def layer_from_texts(given: Mapping[str, str]) -> Layer:
     """A layer from texts on the command line, by dotted key."""
-    values = {key: accepted_text(catalogue()[key], text, f"`{key}`") for key, text in given.items()}
+    values = {key: accept_text(catalogue()[key], text, f"`{key}`") for key, text in given.items()}
     return Layer("flag", "command line", values)
 
 
@@ -110,10 +110,10 @@ def resolve(layers: Iterable[Layer]) -> Resolved:
     return Resolved(build(values), origins)
 
 
-def accepted_text(setting: Setting, text: str, where: str) -> Any:
+def accept_text(setting: Setting, text: str, where: str) -> Any:
     """The value in a text that the user typed, or a SettingsProblem that names `where`."""
     more = f" Or set one entry: claude-iterate config {setting.key}.NAME VALUE" if setting.kind.form == "table" else ""
-    return _accepted(setting.kind.from_text, text, where, more)
+    return _accept(setting.kind.from_text, text, where, more)
 
 
 def unknown_key(spelled: str, place: str) -> SettingsProblem:
@@ -140,13 +140,11 @@ def nearest_keys(spelled: str) -> list[str]:
     return (found or [key for end in nearest(last, ends) for key in ends[end]])[:3]
 
 
-def _accepted(accept: Callable[[Any], Any], value: Any, where: str, more: str = "") -> Any:
+def _accept(accept: Callable[[Any], Any], value: Any, where: str, more: str = "") -> Any:
     try:
         return accept(value)
     except ValueError as refused:
-        raise SettingsProblem(
-            f"{where} cannot be {shortened(repr(value), 60)}.", f"Expected {refused}.{more}"
-        ) from None
+        raise SettingsProblem(f"{where} cannot be {shorten(repr(value), 60)}.", f"Expected {refused}.{more}") from None
 
 
 def _flatten(document: Mapping[str, Any], prefix: str) -> Iterable[tuple[str, Any]]:

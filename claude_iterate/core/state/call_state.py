@@ -10,7 +10,7 @@ from msgspec.structs import astuple, replace
 
 from claude_iterate.core import events
 from claude_iterate.core.events.stream_events import request_of, telling
-from claude_iterate.core.formats import duration, one_line, shortened
+from claude_iterate.core.formats import duration, one_line, shorten
 
 STDERR_KEPT = 4000
 _OPEN_KEPT = 31
@@ -226,4 +226,4 @@ def _task(event: events.TaskStarted) -> str:
 
 
 def _clipped(text: str) -> str:
-    return shortened(one_line(text[: 4 * _LABEL]), _LABEL, "…")
+    return shorten(one_line(text[: 4 * _LABEL]), _LABEL, "…")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from claude_iterate.core.events.check_events import ProofChange
-from claude_iterate.core.formats import counted
+from claude_iterate.core.formats import plural
 from claude_iterate.core.tampering import marks_of_plans, marks_of_tests
 from claude_iterate.core.tampering.normal_forms import changed_settings
 
@@ -57,7 +57,7 @@ def _how(kind: str, path: str, old: str, new: str, was: Mapping[str, str], is_no
     """Empty when it is no change of the proof."""
     if kind == "plan":
         gone = marks_of_plans.removed(old, was.values(), is_now.values())
-        return f"{counted(gone, 'open task')} removed" if gone else ""
+        return f"{plural(gone, 'open task')} removed" if gone else ""
     if not new:
         return "" if kind == "test" and _moved(path, old, was, is_now) else "deleted"
     if not old:
@@ -80,11 +80,11 @@ def _weaker(old: marks_of_tests.Counts, new: marks_of_tests.Counts) -> str:
     if old.tests and not new.tests:
         return "emptied"
     lost = [(old.tests - new.tests, "test", "fewer"), (old.assertions - new.assertions, "assertion", "fewer")]
-    parts = [f"{counted(count, what)} {more}" for count, what, more in lost if count > 0]
+    parts = [f"{plural(count, what)} {more}" for count, what, more in lost if count > 0]
     if (gained := new.skips - old.skips) > 0:
-        parts.append(f"{counted(gained, 'skip mark')} more")
+        parts.append(f"{plural(gained, 'skip mark')} more")
     if (gained := new.hollow - old.hollow) > 0:
-        parts.append(f"{counted(gained, 'empty test')} more")
+        parts.append(f"{plural(gained, 'empty test')} more")
     return ", ".join(parts)
 
 

@@ -23,7 +23,7 @@ class HookPoints:
         self._flush = flush
         self.points: tuple[Point, ...] = ()
         self.warnings: tuple[Warned, ...] = ()
-        if hook_files.present(plan.layout):
+        if hook_files.may_have_hooks(plan.layout):
             self._hooks = Hooks(plan, recorder)
             self.points, self.warnings = self._hooks.points, tuple(self._hooks.warnings)
 

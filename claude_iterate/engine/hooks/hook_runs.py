@@ -8,7 +8,7 @@ from __future__ import annotations
 from claude_iterate.core.events import HookFinished, HookStarted, Warned
 from claude_iterate.core.events.groups import HookState
 from claude_iterate.core.events.vocabulary import Meaning, Point, Purpose
-from claude_iterate.core.formats import counted
+from claude_iterate.core.formats import plural
 from claude_iterate.core.rules import endings, hook_facts, hook_rules
 from claude_iterate.core.rules.during import decide_hook
 from claude_iterate.core.rules.verdicts import Finish
@@ -41,7 +41,7 @@ class Hooks:
         if self._plan.dry_run and not self._plan.cassette:
             if found:
                 trial = f"Try one: claude-iterate hook test {found[0].point} -w {self._plan.layout.name}"
-                self.warnings = [Warned(f"A dry run calls no hooks: {counted(len(found), 'hook')} left out.", trial)]
+                self.warnings = [Warned(f"A dry run calls no hooks: {plural(len(found), 'hook')} left out.", trial)]
             return
         self._files = [file for file in found if not file.problem]
         self.warnings = [

@@ -13,7 +13,7 @@ import msgspec
 
 from claude_iterate.core import events
 from claude_iterate.core.events.vocabulary import Kind
-from claude_iterate.core.formats import listed, shortened
+from claude_iterate.core.formats import join_names, shorten
 from claude_iterate.core.outcomes.classes import ENDING_FAILURES, FINE, RETRIED
 from claude_iterate.core.reports import prose_review, requirements, review
 from claude_iterate.core.reports.requirements import Requirement
@@ -68,7 +68,7 @@ class HeldReview(msgspec.Struct):
             return Review(INVALID, trouble or outcome.message or outcome.kind)
         if changed := self._look().changes_since(project):
             moved = "the review changed the project that it was to look at, or something else did meanwhile"
-            return Review(INVALID, f"{moved}: {listed(changed)}")
+            return Review(INVALID, f"{moved}: {join_names(changed)}")
         if result.structured is None and len(result.text) > untrusted_files.MOST:
             return Review(INVALID, f"the answer is larger than {untrusted_files.MOST >> 20} MiB")
         asked_for = requirements.requirements_in(asked.texts.instructions if asked.texts is not None else "")
@@ -101,7 +101,7 @@ class HeldReview(msgspec.Struct):
                 project=project,
                 requirements=tuple(
                     events.JudgedRequirement(
-                        one.number, one.text, one.status, shortened(one.evidence, _LONGEST_EVIDENCE), one.shown_by
+                        one.number, one.text, one.status, shorten(one.evidence, _LONGEST_EVIDENCE), one.shown_by
                     )
                     for one in found.requirements
                 ),

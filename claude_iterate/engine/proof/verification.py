@@ -51,7 +51,7 @@ class Proof:
 
     def _begin(self, step: Verify) -> None:
         self._project, facts = self._look(), self._facts()
-        task, project = task_file.current(self._plan.layout.instructions), self._project.identity
+        task, project = task_file.current_identity(self._plan.layout.instructions), self._project.identity
         self._recorder.record(proof.start_verification(self._recorder.state, facts, step, project, task))
         tampering = self._changes() if facts.refuses_tampering else ()
         self.inspection = Inspection(project, self._project.tree, tampering=tampering)

@@ -55,4 +55,4 @@ class StopConditions:
 
     def with_task(self, ending: RunFinished) -> RunFinished:
         """The end of the run with the identity of the instructions: what it counted is about them, and so is a plan."""
-        return replace(ending, task=task_file.current(self._plan.layout.instructions))
+        return replace(ending, task=task_file.current_identity(self._plan.layout.instructions))

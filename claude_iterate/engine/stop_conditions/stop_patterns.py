@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import regex
 
 from claude_iterate.core.events import Event, PatternSeen, Said, ToolAnswered, Warned
-from claude_iterate.core.formats import shortened
+from claude_iterate.core.formats import shorten
 from claude_iterate.engine.recorder import Recorder
 
 _PATIENCE = 0.25
@@ -58,7 +58,7 @@ class StopPatterns:
         if found is None:
             return ""
         start, end = found.span()
-        return shortened(text[max(0, start - _AROUND) : end + _AROUND].strip(), _SHOWN)
+        return shorten(text[max(0, start - _AROUND) : end + _AROUND].strip(), _SHOWN)
 
     def _give_up(self, pattern: str) -> None:
         del self._patterns[pattern]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from claude_iterate.core.events import ScriptResult, StopScriptsRun, Warned
 from claude_iterate.core.events.vocabulary import Cause
-from claude_iterate.core.formats import one_line, shortened
+from claude_iterate.core.formats import one_line, shorten
 from claude_iterate.core.rules.during import decide_check
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.shell_command import Ended, Program, ShellCommand, shell_line
@@ -43,7 +43,7 @@ class StopScripts:
         if not why or line in self._told:
             return
         self._told.add(line)
-        said = shortened(one_line(ended.output), _SHOWN)
+        said = shorten(one_line(ended.output), _SHOWN)
         text = f"The stop script `{line}` decides nothing: {why}{f' ({said})' if said else ''}."
         self._recorder.record(Warned(text, "Correct it in `stop.scripts`; the run goes on."))
 

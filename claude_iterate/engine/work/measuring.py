@@ -12,7 +12,7 @@ import msgspec
 
 from claude_iterate.core.events import Changes, Event, SnapshotTaken, TestCounts, Warned, WorkMeasured
 from claude_iterate.core.events.vocabulary import Point, Purpose
-from claude_iterate.core.formats import listed
+from claude_iterate.core.formats import join_names
 from claude_iterate.core.rules.verdicts import Ask, Begin, Finish, ProofStep, RunHook, RunStopScripts, Verdict
 from claude_iterate.core.state.work_steps import contradiction, moved
 from claude_iterate.engine.recorder import Recorder
@@ -149,7 +149,7 @@ class Measuring:
             text = f"What an iteration changes cannot be measured: {look.problem}"
             self._warn_once("problem", text, "The run goes on; rules about progress do not apply until it can be.")
         if look.left_out:
-            names = listed([f"{_shown(path)} ({why})" for path, why in look.left_out])
+            names = join_names([f"{_shown(path)} ({why})" for path, why in look.left_out])
             hint = "Their changes are seen, but their content is not kept. What is in .gitignore is not named."
             self._warn_once("left out", f"Not in the snapshots of the project: {names}", hint)
 

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from claude_iterate.core.events import TestCounts
-from claude_iterate.core.formats import one_line, shortened
+from claude_iterate.core.formats import one_line, shorten
 from claude_iterate.core.rules.during import decide_check
 from claude_iterate.engine.shell_command import Ended, Program, ShellCommand, shell_line
 from claude_iterate.engine.supervisor import Supervisor
@@ -42,7 +42,7 @@ def _read(root: Path, command: str, ended: Ended, began: int) -> Counts | None:
 
 
 def _as_recorded(found: Counts, command: str, ended: Ended) -> TestCounts:
-    red = tuple(shortened(one_line(name), _LONGEST) for name in found.red)
+    red = tuple(shorten(one_line(name), _LONGEST) for name in found.red)
     errors = found.errors
     if ended.code and not found.failed + errors:
         # All that was counted is green, and the command says that something is not.

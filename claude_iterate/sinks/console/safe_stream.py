@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TextIO
 
-from claude_iterate.core.formats import counted
+from claude_iterate.core.formats import plural
 from claude_iterate.core.sanitize import sanitize_terminal
 
 BOLD, DIM, RED, GREEN, YELLOW, CYAN = "1", "2", "31", "32", "33", "36"
@@ -135,7 +135,7 @@ class TerminalWriter:
             self._writing = True
             if self._dropped:
                 missing, self._dropped = self._dropped, 0
-                return self._gap(f"… {counted(missing, 'line')} not shown")
+                return self._gap(f"… {plural(missing, 'line')} not shown")
             found = bytearray()
             while self._kept and len(found) < _AT_ONCE:
                 found += self._kept.popleft()

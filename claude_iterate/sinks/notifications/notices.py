@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from claude_iterate.core import events
 from claude_iterate.core.events import Entry, VerificationFinished
 from claude_iterate.core.events.vocabulary import Why
-from claude_iterate.core.formats import cost, one_line, precise_moment, shortened
+from claude_iterate.core.formats import cost, one_line, precise_moment, shorten
 from claude_iterate.core.outcomes.classes import FINE, RETRIED
 from claude_iterate.core.reports.status import describe
 from claude_iterate.core.rules.completion import changed_proof
@@ -164,7 +164,7 @@ def _remaining(state: RunState) -> str:
 
 
 def _quoted(text: str) -> str:
-    return shortened(text.strip(), LONGEST_QUOTE, " ...")
+    return shorten(text.strip(), LONGEST_QUOTE, " ...")
 
 
 def _execution_start(event: events.RunStarted, state: RunState) -> Draft:

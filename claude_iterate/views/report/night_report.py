@@ -88,7 +88,7 @@ class NightReport(msgspec.Struct, frozen=True, rename="camel"):
 
 def missing_report(layout: Layout, run: str | None) -> tuple[str, str]:
     """Why `night_report` gives none, and what to type next: no run, or a journal that has lost its beginning."""
-    name, begun = layout.name, next(reader.newest(layout), "")
+    name, begun = layout.name, next(reader.newest_runs(layout), "")
     files = (known for known in reversed(layout.run_ids()) if layout.journal(known).is_file())
     run = run or ("" if begun else next(files, ""))
     if not run:

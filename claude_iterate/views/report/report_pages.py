@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from claude_iterate.core.formats import cost, counted, duration, one_line
+from claude_iterate.core.formats import cost, duration, one_line, plural
 from claude_iterate.core.sanitize import sanitize_terminal
 from claude_iterate.text import local_times
 from claude_iterate.views.iteration_charts import draw_charts, row_words
@@ -52,7 +52,7 @@ def _values(report: NightReport) -> dict[str, Any]:
         "changed_files": "\n".join(map(_changed, report.diffstat.files)) if report.diffstat is not None else "",
         "duration": duration,
         "when": local_times.whole,
-        "counted": counted,
+        "plural": plural,
         "clean": _clean,
         "asked": _asked(report.instructions),
     }

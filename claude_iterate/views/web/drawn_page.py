@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from claude_iterate.core.formats import counted, duration
+from claude_iterate.core.formats import duration, plural
 from claude_iterate.core.sanitize import sanitize_terminal
 from claude_iterate.views.story import verdict
 
@@ -77,7 +77,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         finalize=_clean,
     )
-    environment.globals.update(duration=duration, counted=counted, verdict=verdict)
+    environment.globals.update(duration=duration, plural=plural, verdict=verdict)
     environment.filters["end"] = lambda text: text if len(text) <= _LONGEST else f"…{text[-_LONGEST:]}"
     return environment
 

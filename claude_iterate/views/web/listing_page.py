@@ -10,7 +10,7 @@ import time
 
 import msgspec
 
-from claude_iterate.core.formats import cost, counted
+from claude_iterate.core.formats import cost, plural
 from claude_iterate.core.state.items_done import items_done
 from claude_iterate.core.tones import state_words, tone
 from claude_iterate.text import local_times
@@ -62,7 +62,7 @@ class WatchedProject:
         if cards == self._before:
             return None
         running = sum(card.mark == "live" for card in cards)
-        title = f"{self._project.root.name}: {running} of {counted(len(cards), 'workspace')} running"
+        title = f"{self._project.root.name}: {running} of {plural(len(cards), 'workspace')} running"
         shown = panel("listing_panels", "workspaces", rows=cards[:_MOST], more=max(0, len(cards) - _MOST))
         self._before = cards
         return Drawn(title, {"problem": "", "workspaces": shown}, says=title)
@@ -103,7 +103,7 @@ def _live_card(seen: Seen, at: float) -> Card:
 
 def _idle_card(row: WorkspaceRow, at: float) -> Card:
     facts = [
-        counted(row.iterations, "iteration") if row.iterations else "",
+        plural(row.iterations, "iteration") if row.iterations else "",
         cost(row.cost_usd, row.cost_is_lower_bound) if row.cost_usd is not None else "",
         local_times.day_and_time(row.last_run, at) if row.last_run else "",
     ]

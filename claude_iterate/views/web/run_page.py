@@ -85,7 +85,7 @@ class WatchedRun:
             ids[: -_RUNS - 1 : -1],
             _read_end(log) if log is not None else "",
             log.name if log is not None else "",
-            [note.text for note in notes.pending(self._layout)[:_NOTES]] if seen.notes else (),
+            [note.text for note in notes.pending_notes(self._layout)[:_NOTES]] if seen.notes else (),
             self._problem(seen),
         )
         drawn = draw_run(picture)

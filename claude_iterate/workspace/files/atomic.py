@@ -20,7 +20,9 @@ _TEMPORARY = re.compile(r"\.(?P<target>.+)\.[a-z0-9_]{8}\.tmp")
 
 
 @contextlib.contextmanager
-def replacing(path: Path, private: bool = False, derived: bool = False, follow: bool = True) -> Iterator[IO[bytes]]:
+def open_replacement(
+    path: Path, private: bool = False, derived: bool = False, follow: bool = True
+) -> Iterator[IO[bytes]]:
     """Yields a file to write, whose `name` is temporary. Afterwards it replaces `path`; after an error nothing is left.
 
     A symlink is followed, or without `follow` replaced. The mode of an existing file is kept, unless the file is to be
@@ -50,7 +52,7 @@ def replacing(path: Path, private: bool = False, derived: bool = False, follow: 
 
 def write_bytes(path: Path, data: bytes, derived: bool = False) -> None:
     """Replace the file."""
-    with replacing(path, derived=derived) as file:
+    with open_replacement(path, derived=derived) as file:
         file.write(data)
 
 
@@ -64,7 +66,7 @@ def write_json(path: Path, document: Any, derived: bool = False) -> None:
     write_text(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n", derived)
 
 
-def abandoned(folder: Path, *targets: str) -> list[Path]:
+def find_abandoned(folder: Path, *targets: str) -> list[Path]:
     """Temporary files that killed writers left in the folder; only those of `targets`, if any are named."""
     return [path for path in _temporary_files(folder, targets) if _with_free_lock(path)]
 

@@ -48,7 +48,7 @@ def reason(error: OSError, folder: Path) -> tuple[str, str]:
 
 
 @contextlib.contextmanager
-def explained(problem: type[ExpectedError], what: str, folder: Path) -> Iterator[None]:
+def explain_errors(problem: type[ExpectedError], what: str, folder: Path) -> Iterator[None]:
     """An OSError becomes a `problem` that says what went wrong with `folder` or a file in it, why, and what to do."""
     try:
         yield
@@ -57,9 +57,9 @@ def explained(problem: type[ExpectedError], what: str, folder: Path) -> Iterator
         raise problem(f"{what}: {why}.", hint) from None
 
 
-def writing(workspace: str, folder: Path) -> contextlib.AbstractContextManager[None]:
+def explain_write_errors(workspace: str, folder: Path) -> contextlib.AbstractContextManager[None]:
     """An OSError becomes the WorkspaceProblem that this workspace cannot be written."""
-    return explained(WorkspaceProblem, f"The workspace {workspace!r} cannot be written", folder)
+    return explain_errors(WorkspaceProblem, f"The workspace {workspace!r} cannot be written", folder)
 
 
 def _in_the_way(path: Path) -> Path | None:
@@ -71,7 +71,7 @@ def _in_the_way(path: Path) -> Path | None:
 def remove(path: Path) -> None:
     """Delete a file or folder. It is renamed first, so that no list ever shows half of it."""
     # Renamed within its parent: a read-only folder cannot be moved into another one.
-    here, hidden = path, _hidden(path)
+    here, hidden = path, _hidden_name(path)
     try:
         if path.is_symlink() or not path.is_dir():
             path.unlink()
@@ -86,7 +86,7 @@ def remove(path: Path) -> None:
 
 
 def _exchange(made: Path, folder: Path) -> None:
-    old = folder.rename(_hidden(folder))
+    old = folder.rename(_hidden_name(folder))
     try:
         made.rename(folder)
     except OSError:
@@ -98,5 +98,5 @@ def _exchange(made: Path, folder: Path) -> None:
         shutil.rmtree(old, ignore_errors=True)
 
 
-def _hidden(path: Path) -> Path:
+def _hidden_name(path: Path) -> Path:
     return path.with_name(f".{path.name}.deleted.{os.getpid()}")

@@ -81,7 +81,7 @@ def story_entries(path: Path, whole: int) -> Iterator[Entry]:
         whole_from = size if FINISHED in file.read() else max(0, size - whole)
         file.seek(0)
         lines = chain(milestone_lines(_lines_until(file, whole_from)), file)
-        for row in _parsed(line.decode("utf-8", "replace") for line in lines):
+        for row in _parse(line.decode("utf-8", "replace") for line in lines):
             if (entry := as_entry(row)) is not None:
                 yield entry
 
@@ -110,10 +110,10 @@ def documents(path: Path, choose: Callable[[Iterable[str]], Iterable[str]] = lam
     """The lines of a journal as plain values, as far as they can be read."""
     # newline="\n": texts may contain characters such as U+2028, which must not split a line.
     with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
-        yield from _parsed(choose(file))
+        yield from _parse(choose(file))
 
 
-def _parsed(lines: Iterable[str]) -> Iterator[Any]:
+def _parse(lines: Iterable[str]) -> Iterator[Any]:
     rows = ndjson.reader(iter(lines))
     while True:
         try:
@@ -126,11 +126,11 @@ def _parsed(lines: Iterable[str]) -> Iterator[Any]:
 
 def last_run(layout: Layout, purposes: Collection[str] = ()) -> tuple[str, RunState] | None:
     """The newest run that has begun, folded; of these purposes, if any are named. An empty journal does not count."""
-    run = next(newest(layout, purposes), None)
+    run = next(newest_runs(layout, purposes), None)
     return (run, fold(milestones(layout.journal(run)))) if run is not None else None
 
 
-def newest(layout: Layout, purposes: Collection[str] = ()) -> Iterator[str]:
+def newest_runs(layout: Layout, purposes: Collection[str] = ()) -> Iterator[str]:
     """The runs that have begun, newest first; of these purposes, if any are named: then without dry runs."""
     for run in reversed(layout.run_ids()):
         started = beginning(layout.journal(run))

@@ -15,7 +15,7 @@ from typing import IO
 import msgspec
 
 from claude_iterate.core import events
-from claude_iterate.core.abridgement import FLOODS, Floods, abridged
+from claude_iterate.core.abridgement import FLOODS, Floods, abridge
 from claude_iterate.system.files import nameless_file
 from claude_iterate.workspace.files import atomic
 from claude_iterate.workspace.files.restorable_file import RestorableFile
@@ -101,7 +101,7 @@ class JournalWriter:
             elif kind in FLOODS:
                 kept += self._floods.thinned(entry)
             else:
-                kept.append(abridged(entry))
+                kept.append(abridge(entry))
         self._buffer += self._encode_lines(kept)
 
     def write_out(self) -> None:

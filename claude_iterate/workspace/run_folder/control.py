@@ -47,18 +47,18 @@ class Request(msgspec.Struct, frozen=True):
 def post(layout: Layout, run: str, verb: str, now: bool = False, **more: str | float) -> str:
     """Write a request; returns its name. `more`: what a `hold` says."""
     identity = f"{time.time_ns():020d}-{verb}-{os.urandom(3).hex()}.json"
-    with folders.explained(WorkspaceProblem, "The request cannot be written", layout.control):
+    with folders.explain_errors(WorkspaceProblem, "The request cannot be written", layout.control):
         untrusted_files.make_folder(layout.control)
         atomic.write_json(layout.control / identity, {"run": run, "verb": verb, "now": now, "pid": os.getpid(), **more})
     return identity
 
 
-def answered(layout: Layout, identity: str) -> bool:
+def is_taken(layout: Layout, identity: str) -> bool:
     """True when the runner has taken the request, or a command has withdrawn it."""
     return not os.path.lexists(layout.control / identity)
 
 
-def answer(layout: Layout, identity: str) -> str:
+def take_answer(layout: Layout, identity: str) -> str:
     """The runner's answer to a request that it has taken; empty when it could not write one. It is removed."""
     path = layout.control / _answer_name(identity)
     said = untrusted_files.read(path, _LARGEST) or b""

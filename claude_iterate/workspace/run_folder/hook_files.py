@@ -36,7 +36,7 @@ def folders(root: Path, workspace: Path | None) -> list[tuple[str, Path]]:
     return [*usual, (WORKSPACE, workspace / "hooks")] if workspace is not None else usual
 
 
-def present(layout: Layout) -> bool:
+def may_have_hooks(layout: Layout) -> bool:
     """There may be hooks. A cheap look."""
     return any(os.path.isdir(folder) for _, folder in folders(layout.project, layout.folder))  # noqa: PTH112
 
@@ -45,7 +45,7 @@ def find(root: Path, workspace: Path | None) -> list[HookFile]:
     """All files that are hooks or look like one, by point, the project's first. A missing file is no hook."""
     places = folders(root, workspace)
     return [
-        _examined(point, scope, folder / point, root, workspace)
+        _examine(point, scope, folder / point, root, workspace)
         for point in POINTS
         for scope, folder in places
         if os.path.lexists(folder / point)
@@ -63,7 +63,7 @@ def digest(path: Path) -> str:
         return ""
 
 
-def _examined(point: Point, scope: str, path: Path, root: Path, workspace: Path | None) -> HookFile:
+def _examine(point: Point, scope: str, path: Path, root: Path, workspace: Path | None) -> HookFile:
     shown = os.path.relpath(path, root) if path.is_relative_to(root) else str(path)
     problem, fix = _problem(path, [root, *([workspace] if workspace is not None else [])], shown)
     return HookFile(point, scope, path, shown, problem, fix, "" if problem else digest(path))

@@ -43,7 +43,7 @@ def add(layout: Layout, text: str) -> str:
     name = f"{time.time_ns():020d}-{os.urandom(3).hex()}.md"
     if problem := trouble(layout):
         raise WorkspaceProblem(f"The note would not be read: {problem}.", f"Move it out of {layout.folder}")
-    with folders.explained(WorkspaceProblem, "The note cannot be written", layout.notes):
+    with folders.explain_errors(WorkspaceProblem, "The note cannot be written", layout.notes):
         untrusted_files.make_folder(layout.notes)
         atomic.write_bytes(layout.notes / name, data + b"\n")
     return name
@@ -68,7 +68,7 @@ def names(layout: Layout) -> list[str]:
         return []
 
 
-def pending(layout: Layout) -> list[Note]:
+def pending_notes(layout: Layout) -> list[Note]:
     """The notes for the next prompt, oldest first. What cannot be read is skipped."""
     found: list[Note] = []
     room = LARGEST
@@ -82,7 +82,7 @@ def pending(layout: Layout) -> list[Note]:
     return found
 
 
-def delivered(layout: Layout, shown: Iterable[str]) -> None:
+def mark_delivered(layout: Layout, shown: Iterable[str]) -> None:
     """Move the notes that reached their iteration. One that cannot be moved is delivered again."""
     for name in shown:
         with contextlib.suppress(OSError):

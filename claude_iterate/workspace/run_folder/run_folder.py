@@ -13,7 +13,7 @@ from claude_iterate.workspace import metadata
 from claude_iterate.workspace.files.restorable_file import identity_of
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import user_files
-from claude_iterate.workspace.run_folder.run_lock import Held
+from claude_iterate.workspace.run_folder.run_lock import RunLock
 from claude_iterate.workspace.run_folder.user_files import UserFiles, version
 
 GONE, REPLACED = "gone", "replaced"
@@ -30,7 +30,7 @@ class RunFolder:
         self,
         layout: Layout,
         run: str,
-        held: Held,
+        held: RunLock,
         prompts: Sequence[Path] = (),
         works_off_plan: bool = False,
         writes_instructions: bool = False,
@@ -40,7 +40,7 @@ class RunFolder:
         self._held = held
         self.identity = identity_of(layout.folder)
         self._real = Path(os.path.realpath(layout.folder))
-        self._created = _created(layout)
+        self._created = _creation_moment(layout)
         self._summary = version(layout.metadata)
         self._files = UserFiles(layout, prompts, works_off_plan, writes_instructions)
         self._put_back: list[str] = []
@@ -159,10 +159,10 @@ class RunFolder:
         """The folder has the journal of this run, or is the same workspace by the moment at which it was made."""
         if self._layout.journal(self._run).is_file():
             return True
-        return bool(self._created) and _created(self._layout) == self._created
+        return bool(self._created) and _creation_moment(self._layout) == self._created
 
 
-def _created(layout: Layout) -> str:
+def _creation_moment(layout: Layout) -> str:
     try:
         return metadata.read(layout.metadata).created or ""
     except WorkspaceProblem:

@@ -19,14 +19,14 @@ from claude_iterate.core import formats
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.system import processes
 from claude_iterate.system.files import try_lock, unlock
-from claude_iterate.workspace.files.folders import writing
+from claude_iterate.workspace.files.folders import explain_write_errors
 from claude_iterate.workspace.files.restorable_file import identity_of
 from claude_iterate.workspace.run_folder import runner
 
 _RETRY_FOR = 0.5
 
 
-class Held:
+class RunLock:
     """The locks while we hold them. The file says what for. What was locked stays locked to the end."""
 
     def __init__(self, path: Path) -> None:
@@ -39,14 +39,14 @@ class Held:
 
     def take(self, name: str, purpose: str) -> None:
         """Lock the folder and the file, or raise a WorkspaceProblem that names the holder."""
-        with writing(name, self._path.parent):
-            self._files.append(_opened(self._path))
-        if not self.lock_folder() or not _acquired(self._files[-1], self._path, needed=True):
-            raise _busy(self._path, name)
+        with explain_write_errors(name, self._path.parent):
+            self._files.append(_open_file(self._path))
+        if not self.lock_folder() or not _acquire(self._files[-1], self._path, needed=True):
+            raise _busy_problem(self._path, name)
         live = runner.living_runner(self._path.parent)
         if live is not None and live["pid"] != os.getpid():
-            raise _busy(self._path, name, live)
-        with writing(name, self._path.parent):  # the disk may be full
+            raise _busy_problem(self._path, name, live)
+        with explain_write_errors(name, self._path.parent):  # the disk may be full
             self.record(purpose)
 
     def lock_folder(self) -> bool:
@@ -57,7 +57,7 @@ class Held:
             return True  # it may be written and not be read: the lock of the file must do
         except OSError:
             return False
-        if not _acquired(handle, self._path):
+        if not _acquire(handle, self._path):
             os.close(handle)
             return False
         self._folders.append(handle)
@@ -89,8 +89,8 @@ class Held:
         if identity_of(self._path) == (about.st_dev, about.st_ino):
             return False
         try:
-            handle = _opened(self._path)
-            if not _acquired(handle, self._path):
+            handle = _open_file(self._path)
+            if not _acquire(handle, self._path):
                 os.close(handle)
                 return False
             self._files.append(handle)
@@ -110,9 +110,9 @@ class Held:
 
 
 @contextlib.contextmanager
-def hold(path: Path, name: str, purpose: str) -> Iterator[Held]:
+def hold(path: Path, name: str, purpose: str) -> Iterator[RunLock]:
     """Hold the lock, or raise a WorkspaceProblem that names the holder's pid, host and start."""
-    held = Held(path)
+    held = RunLock(path)
     try:
         held.take(name, purpose)
         yield held
@@ -123,7 +123,7 @@ def hold(path: Path, name: str, purpose: str) -> Iterator[Held]:
 def refuse_if_held(path: Path, name: str) -> None:
     """Raise what `hold` would raise now, without taking the lock."""
     if holder(path) is not None:
-        raise _busy(path, name)
+        raise _busy_problem(path, name)
 
 
 def holder(path: Path) -> dict[str, Any] | None:
@@ -143,7 +143,7 @@ def _is_locked(path: Path) -> bool:
         os.close(handle)
 
 
-def _opened(path: Path) -> int:
+def _open_file(path: Path) -> int:
     """A link in its place is not ours: to write through it would change another file."""
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
     try:
@@ -155,7 +155,7 @@ def _opened(path: Path) -> int:
         return os.open(path, flags, 0o644)
 
 
-def _acquired(handle: int, path: Path, needed: bool = False) -> bool:
+def _acquire(handle: int, path: Path, needed: bool = False) -> bool:
     """Take the lock. Retry briefly while a reader holds it shared, or until the exclusive holder has written its
     name. Where there are no locks: True, unless it is needed."""
     deadline = time.monotonic() + _RETRY_FOR
@@ -183,7 +183,7 @@ def _named_holder(path: Path) -> dict[str, Any]:
     return runner.living_runner(path.parent) or {}
 
 
-def _busy(path: Path, name: str, who: dict[str, Any] | None = None) -> WorkspaceProblem:
+def _busy_problem(path: Path, name: str, who: dict[str, Any] | None = None) -> WorkspaceProblem:
     who = who or _named_holder(path)
     return WorkspaceProblem(
         f"The workspace {name!r} is already running: pid {who.get('pid', 'unknown')}"

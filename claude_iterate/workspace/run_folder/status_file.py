@@ -21,28 +21,28 @@ from claude_iterate.system.processes import LINUX
 from claude_iterate.workspace.files import untrusted_files
 
 
-class Seen(msgspec.Struct, frozen=True):
+class StatusSnapshot(msgspec.Struct, frozen=True):
     """One look at the file."""
 
     reading: Reading | None
     fingerprint: untrusted_files.Fingerprint | None
 
 
-def look(path: Path) -> Seen:
+def look(path: Path) -> StatusSnapshot:
     """Read the file now. No file: no reading. Anything but a readable regular file: a reading with a problem."""
     try:
         # One byte more than a report may have: enough for the reader to see that it is too large.
         found = untrusted_files.look(path, LARGEST + 1, links=False)
     except FileNotFoundError:
-        return Seen(None, None)
+        return StatusSnapshot(None, None)
     except OSError as error:
         if error.errno == errno.ELOOP:
-            return Seen(Reading(None, (authorship.LINK,)), None)
-        return Seen(Reading(None, (f"it cannot be read: {error.strerror}",)), None)
+            return StatusSnapshot(Reading(None, (authorship.LINK,)), None)
+        return StatusSnapshot(Reading(None, (f"it cannot be read: {error.strerror}",)), None)
     reading = _parsed(found.data)
     if found.names > 1 and not reading.identity:  # the id would say in which iteration it was written
-        return Seen(Reading(None, (authorship.SHARED,)), None)
-    return Seen(reading, found.fingerprint)
+        return StatusSnapshot(Reading(None, (authorship.SHARED,)), None)
+    return StatusSnapshot(reading, found.fingerprint)
 
 
 @lru_cache(maxsize=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from claude_iterate.core.events import ClaimDropped, PlanFinished
 from claude_iterate.core.events.vocabulary import Kind
-from claude_iterate.core.formats import counted
+from claude_iterate.core.formats import plural
 from claude_iterate.core.rules import next_steps
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Finish, Verdict
@@ -31,7 +31,7 @@ def claim_is_without_plan(state: RunState, facts: Facts) -> Verdict | None:
     if not plan.tasks:
         return _dropped(f"there is no plan: {FILE} has no task")
     unfinished = plan.left and not facts.mode.makes_plan
-    return _dropped(f"{counted(plan.left, 'task')} of the plan not done yet") if unfinished else None
+    return _dropped(f"{plural(plan.left, 'task')} of the plan not done yet") if unfinished else None
 
 
 def _dropped(why: str) -> ClaimDropped:
