@@ -75,11 +75,11 @@ def stumbling(project: FaultProject, _done: Done) -> str:
 
 def test_a_fault_fails_for_every_check_that_does_not_hold(tmp_path: Path) -> None:
     """An unexpected end, a complaint, and a check that finds nothing to inspect: each is a problem of its own."""
-    fault = Fault("what", "danger", (done(),), Expected("blocked", 1, ()), (complaining, stumbling))
+    fault = Fault("what", "danger", (done(),), Expected("blocked", 1, ("ok",)), checks=(complaining, stumbling))
     result = run_fault("f", fault, tmp_path / "fault")
     assert result.state == "failed"
     assert result.problems == (
-        "expected blocked (1), got completed (0): ok",
+        "expected blocked (1): ok, got completed (0): ok",
         "it does not hold",
         "stumbling found nothing to inspect: IndexError('list index out of range')",
     )

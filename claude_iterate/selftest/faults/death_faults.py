@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from claude_iterate.selftest.harness import expectations, interventions
+from claude_iterate.selftest.harness import interventions
+from claude_iterate.selftest.harness.expectations import waited_to_the_end
 from claude_iterate.selftest.harness.fault import Expected, Fault
 from claude_iterate.selftest.harness.script_steps import HANG, INIT, LEFT, done, more, said, usage_limit
 
@@ -18,12 +19,8 @@ FAULTS = {
         (more(), [INIT, *_AT_WORK, HANG], more(), done()),
         Expected(outcomes=("ok", "ok", "ok")),
         intervention=interventions.killed("Said"),
-        checks=(
-            expectations.numbers(1, 2, 3),
-            expectations.costs(0.03),
-            expectations.called(4),
-            expectations.process_is_gone,
-        ),
+        called=4,
+        costs=0.03,
     ),
     "killed-with-a-mess": Fault(
         "kill -9, half a line in the journal, a run folder without a journal",
@@ -31,14 +28,15 @@ FAULTS = {
         (more(), [INIT, HANG], done()),
         Expected(outcomes=("ok", "ok")),
         intervention=interventions.killed("SessionOpened", 2, mess=True),
-        checks=(expectations.numbers(1, 2), expectations.costs(0.02)),
+        called=3,
+        costs=0.02,
     ),
     "killed-ignoring": Fault(
         "kill -9 of the runner while Claude ignores signals",
         _LEFTOVERS,
         ([{"ignore": ["SIGINT", "SIGTERM"]}, INIT, *_AT_WORK, HANG], done()),
         intervention=interventions.killed("Said"),
-        checks=(expectations.process_is_gone,),
+        called=2,
     ),
     "killed-while-waiting": Fault(
         "kill -9 while the run waits for a limit, then `run` again",
@@ -46,7 +44,7 @@ FAULTS = {
         (more(), usage_limit("You've hit your session limit", 5), done()),
         Expected(outcomes=("ok", "usage_limit", "ok")),
         intervention=interventions.killed("WaitStarted"),
-        checks=(expectations.numbers(1, 2, 2), expectations.called(3), expectations.waited_to_the_end),
+        checks=(waited_to_the_end,),
     ),
     "killed-while-proving": Fault(
         "kill -9 while a claim is checked, then `run` again",
@@ -54,7 +52,7 @@ FAULTS = {
         (done(),),
         settings={"verification.checks": ["test -e claude-iterate/workspaces/my-task/go || sleep 300"]},
         intervention=interventions.killed("VerificationStarted"),
-        checks=(expectations.numbers(1), expectations.called(1), expectations.has("VerificationStarted", 2, claim=1)),
+        events={"VerificationStarted claim=1": 2},
     ),
     "killed-after-a-failed-claim": Fault(
         "kill -9 in the iteration after a failed claim, then `run` again",
@@ -63,7 +61,8 @@ FAULTS = {
         Expected(outcomes=("ok", "ok")),
         settings=_FIXED,
         intervention=interventions.killed("SessionOpened", 2),
-        checks=(expectations.numbers(1, 2), expectations.called(3), expectations.has("VerificationStarted", 2)),
+        called=3,
+        events={"VerificationStarted": 2},
     ),
     "paid-before-death": Fault(
         "kill -9 after a result, before the end of the iteration",
@@ -71,7 +70,8 @@ FAULTS = {
         ([*more(), HANG], done()),
         settings={"timeouts.result_grace": "1h"},
         intervention=interventions.killed("ResultReported"),
-        checks=(expectations.numbers(1), expectations.costs(0.02)),
+        called=2,
+        costs=0.02,
     ),
     "killed-before-the-next": Fault(
         "kill -9 between a failed claim and the next iteration",
@@ -80,12 +80,8 @@ FAULTS = {
         Expected(outcomes=("ok", "ok")),
         settings={**_FIXED, "delay": "1h"},
         intervention=interventions.killed("VerificationFinished"),
-        checks=(
-            expectations.numbers(1, 2),
-            expectations.called(2),
-            expectations.has("VerificationStarted", 2),
-            expectations.prompt_holds(2, "failed with exit code 1"),
-        ),
+        events={"VerificationStarted": 2},
+        prompts={2: "failed with exit code 1"},
     ),
     "killed-among-claims": Fault(
         "kill -9 after a failed claim, then the last allowed claim",
@@ -94,7 +90,8 @@ FAULTS = {
         Expected("verification_failed", 1, ("ok", "ok")),
         settings={"verification.checks": ["false"]},
         intervention=interventions.killed("SessionOpened", 2),
-        checks=(expectations.numbers(1, 2), expectations.has("VerificationFinished", 1, claim=2)),
+        called=3,
+        events={"VerificationFinished claim=2": 1},
     ),
     "killed-among-failures": Fault(
         "kill -9 after two failures in a row, then a third",
@@ -102,7 +99,7 @@ FAULTS = {
         (_CRASH, _CRASH, [INIT, HANG], _CRASH),
         Expected("agent_failed", 1, ("crash", "crash", "crash")),
         intervention=interventions.killed("SessionOpened"),
-        checks=(expectations.numbers(1, 2, 3), expectations.called(4)),
+        called=4,
     ),
     "killed-while-a-review-waits": Fault(
         "kill -9 while a review waits for a limit, then `run` again",
@@ -110,20 +107,16 @@ FAULTS = {
         (done(), usage_limit("You've hit your session limit", 4), [{"work": True}]),
         flags=("--verify",),
         intervention=interventions.killed("WaitStarted"),
-        checks=(
-            expectations.numbers(1),
-            expectations.called(3),
-            expectations.waited_to_the_end,
-            expectations.has("WaitStarted", 1),
-            expectations.has("VerificationFinished", 1, claim=1, passed=True),
-        ),
+        called=3,
+        events={"WaitStarted": 1, "VerificationFinished claim=1 passed=True": 1},
+        checks=(waited_to_the_end,),
     ),
     "killed-with-its-guardian": Fault(
         "kill -9 of the runner and of the guardian that cleans up",
         _LEFTOVERS,
         ([INIT, *_AT_WORK, HANG], done()),
         intervention=interventions.killed("Said", guardian=True),
-        checks=(expectations.process_is_gone,),
+        called=2,
         impossible=interventions.cannot_list_children,
     ),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from claude_iterate.selftest.harness import expectations, interventions
+from claude_iterate.selftest.harness import interventions
 from claude_iterate.selftest.harness.fault import Expected, Fault, FaultProject
 from claude_iterate.selftest.harness.script_steps import COMPLETE, GO, UNFINISHED, Step, done, more, silent
 
@@ -35,12 +35,8 @@ def _unclaimed(
 ) -> Fault:
     """Good calls in which Claude reports nothing and changes nothing: the second one ends the run."""
     idle, after_two = Expected("no_progress", 1, ("ok", "ok")), {"stop.no_progress": 2}
-    checks = (
-        expectations.says(
-            "Iteration 1: Claude wrote no report", "Nothing moves: 2 iterations in a row without progress"
-        ),
-    )
-    return Fault(what, danger, (silent(*between),), idle, settings=after_two, prepare=prepare, checks=checks)
+    says = ("Iteration 1: Claude wrote no report", "Nothing moves: 2 iterations in a row without progress")
+    return Fault(what, danger, (silent(*between),), idle, settings=after_two, prepare=prepare, says=says)
 
 
 FAULTS = {
@@ -51,7 +47,7 @@ FAULTS = {
         (silent(),),
         Expected("no_progress", 1, ("ok", "ok", "ok")),
         settings={"stop.no_progress": 3},
-        checks=(expectations.says("Nothing moves: 3 iterations in a row without progress", "run my-task --reset"),),
+        says=("Nothing moves: 3 iterations in a row without progress", "run my-task --reset"),
     ),
     "status-torn": Fault(
         "an incomplete status file, then a complete one",
@@ -113,24 +109,22 @@ FAULTS = {
         "The change would not reach Claude.",
         (more(_writes("- a new and better task\n", "INSTRUCTIONS.md", in_place=False)), done()),
         TWICE,
-        checks=(expectations.prompt_holds(2, "a new and better task"),),
+        prompts={2: "a new and better task"},
     ),
     "instructions-gone": Fault(
         "Claude deletes the instructions",
         "The night would end, or Claude would work without a task.",
         (more({"remove": "INSTRUCTIONS.md"}), done()),
         TWICE,
-        checks=(expectations.says("Restored INSTRUCTIONS.md, which was deleted during iteration 1"),),
+        says=("Restored INSTRUCTIONS.md, which was deleted during iteration 1",),
     ),
     "workspace-gone": Fault(
         "Claude deletes the whole workspace",
         "The task would be lost, and with it the record of the run.",
         (silent({"shell": 'rm -rf "$WORKSPACE"'}), done()),
         TWICE,
-        checks=(
-            expectations.says("Restored the workspace, which was deleted during iteration 1"),
-            expectations.has("IterationFinished", 2),
-        ),
+        says=("Restored the workspace, which was deleted during iteration 1",),
+        events={"IterationFinished": 2},
     ),
     "control-junk": Fault(
         "junk in the folder for requests to the runner",
@@ -145,12 +139,13 @@ FAULTS = {
             ),
         ),
         intervention=interventions.awaited("Warned"),
-        checks=(expectations.says("Ignored"), expectations.has("StopRequested", 0)),
+        says=("Ignored",),
+        events={"StopRequested": 0},
     ),
     "metadata-torn": Fault(
         "Claude damages .metadata.json",
         "A good run would be reported as failed.",
         (done(_writes("{", ".metadata.json")),),
-        checks=(expectations.says("cannot be written"),),
+        says=("cannot be written",),
     ),
 }

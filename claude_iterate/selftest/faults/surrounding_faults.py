@@ -8,7 +8,8 @@ from signal import SIGHUP, SIGINT, SIGTERM, Signals
 
 import msgspec
 
-from claude_iterate.selftest.harness import expectations, interventions, webhook_receiver
+from claude_iterate.selftest.harness import interventions, webhook_receiver
+from claude_iterate.selftest.harness.expectations import record_is_there, second_is_refused
 from claude_iterate.selftest.harness.fault import Expected, Fault, FaultProject
 from claude_iterate.selftest.harness.script_steps import GO, HANG, INIT, LEFT, READY, done, more, said
 
@@ -26,9 +27,7 @@ def _notifying(what: str, prepare: Callable[[FaultProject], None], warns: bool =
         return quiet
     # The last call waits for the warning: a short run would be over before the last try.
     warned = interventions.awaited("Warned")
-    return msgspec.structs.replace(
-        quiet, calls=(more(), done(GO)), checks=(expectations.says("Notifications to"),), intervention=warned
-    )
+    return msgspec.structs.replace(quiet, calls=(more(), done(GO)), says=("Notifications to",), intervention=warned)
 
 
 def _cut(what: str, reason: str, code: int, *signals: Signals) -> Fault:
@@ -39,7 +38,7 @@ def _cut(what: str, reason: str, code: int, *signals: Signals) -> Fault:
         ([INIT, said("a last word"), LEFT, READY, HANG],),
         Expected(reason, code, ("interrupted",)),
         intervention=interventions.signalled(*signals),
-        checks=(expectations.process_is_gone, expectations.logs("a last word", "Reason: ")),
+        logs=("a last word", "Reason: "),
     )
 
 
@@ -65,12 +64,8 @@ def _survived(what: str, *commands: str) -> Fault:
         (*(more({"shell": command}) for command in commands), done()),
         Expected(outcomes=("ok",) * count),
         prepare=_without_rules,
-        checks=(
-            expectations.numbers(*range(1, count + 1)),
-            expectations.costs(0.01 * count),
-            expectations.log_is_there,
-            expectations.raw_is_there(count),
-        ),
+        costs=0.01 * count,
+        checks=(record_is_there,),
     )
 
 
@@ -80,9 +75,10 @@ FAULTS = {
         "A full disk would lose the work of the whole run.",
         (done({"flood": {"lines": 100, "bytes": 1000, "events": True}}),),
         Expected("completed", 0, ()),
+        called=1,
         intervention=interventions.with_small_files,
         flags=("--json",),
-        checks=(expectations.says("cannot be written"),),
+        says=("cannot be written",),
     ),
     "disk-full-for-a-while": Fault(
         "the disk is full for a while",
@@ -98,7 +94,7 @@ FAULTS = {
             ),
         ),
         intervention=interventions.full_for_a_while,
-        checks=(expectations.has("Said", 50),),
+        events={"Said": 50},
         impossible=interventions.cannot_limit_others,
     ),
     "read-only": Fault(
@@ -107,7 +103,7 @@ FAULTS = {
         (done(),),
         Expected("", 1, ()),
         prepare=_read_only,
-        checks=(expectations.says("cannot be written"),),
+        says=("cannot be written",),
         impossible=interventions.may_write_anywhere,
     ),
     "webhook-slow": _notifying("a receiver that never answers", webhook_receiver.silent, warns=False),
@@ -118,7 +114,7 @@ FAULTS = {
         "Two runs would overwrite each other's work.",
         (done(READY, GO),),
         intervention=interventions.second_run,
-        checks=(expectations.second_is_refused, expectations.called(1)),
+        checks=(second_is_refused,),
     ),
     "suspended-runner": Fault(
         "the runner is suspended for a while, as by Ctrl-Z",
@@ -126,7 +122,7 @@ FAULTS = {
         (done(READY, {"wait_for": "talk"}, said("meanwhile"), {"touch": "talked"}, GO),),
         settings={"timeouts.idle": "6s"},
         intervention=interventions.suspended(7.0),
-        checks=(expectations.has("CutStarted", 0), expectations.has("Said", 1, text="meanwhile")),
+        events={"CutStarted": 0, "Said text=meanwhile": 1},
     ),
     "sigint-once": Fault(
         "Ctrl-C, once",
@@ -134,7 +130,7 @@ FAULTS = {
         (more(READY, GO),),
         Expected("interrupted", 130, ("ok",)),
         intervention=interventions.signalled(SIGINT),
-        checks=(expectations.says("✓ Iteration 1 complete"),),
+        says=("✓ Iteration 1 complete",),
     ),
     "sigint-twice": _cut("Ctrl-C, twice", "interrupted", 130, SIGINT, SIGINT),
     "sigterm": _cut("SIGTERM, as at a shutdown", "terminated", 143, SIGTERM),
@@ -159,7 +155,7 @@ FAULTS = {
         "Two runs would overwrite each other's work.",
         (done({"shell": "rm $WORKSPACE/.lock"}, READY, GO),),
         intervention=interventions.second_run,
-        checks=(expectations.second_is_refused, expectations.called(1)),
+        checks=(second_is_refused,),
     ),
     "terminal-stopped": Fault(
         "a terminal that takes nothing, as after Ctrl-S",

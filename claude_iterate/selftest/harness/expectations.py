@@ -1,29 +1,108 @@
-"""What is checked when a fault is over. A check returns what is wrong, or an empty text."""
+"""What is checked when a fault is over: what holds after each fault, and what one of them expects.
+
+A check returns what is wrong, or an empty text.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from claude_iterate.selftest.harness.fault import Check, FaultProject
+from claude_iterate.selftest.harness.fault import Check, Fault, FaultProject
 from claude_iterate.selftest.harness.scripted_project import Done, TooSlow
 from claude_iterate.system import processes
 from claude_iterate.workspace.run_folder import run_lock
 
 LONGEST_ARGUMENT = 128 * 1024
+LARGEST_JOURNAL = 1_000_000
+_AGAIN = {"usage_limit", "transient", "away", "rebooted"}
 _LEFT_OUT = re.compile(r"\((\d+) more such lines; the journal leaves them out\)")
 
 
+def find_problems(fault: Fault, project: FaultProject, done: Done) -> list[str]:
+    """What is wrong, now that the run has ended in this way."""
+
+    def meets_its_data(project: FaultProject, done: Done) -> str:
+        return "; ".join(_compare(fault, project, done))
+
+    problems = []
+    for check in (*ALWAYS, meets_its_data, *fault.checks):
+        try:
+            problem = check(project, done)
+        except (OSError, ValueError, LookupError, TypeError) as missing:
+            problem = f"{check.__qualname__.rpartition('.')[2]} found nothing to inspect: {missing!r}"
+        if problem:
+            problems.append(problem)
+    return problems
+
+
+def _compare(fault: Fault, project: FaultProject, done: Done) -> Iterator[str]:
+    """What the fault gives as data, with what there is."""
+    finished = project.events("IterationFinished")
+    yield from _differs("iterations", [event["number"] for event in finished], _numbers(fault))
+    called = len(fault.expected.outcomes) if fault.called is None else fault.called
+    yield from _differs("calls of Claude", len(_calls(project)), called)
+    if fault.costs is not None:
+        cost = project.events("RunFinished")[-1].get("cost_usd", 0.0)
+        yield from _differs("cost", f"{cost:.9f}", f"{fault.costs:.9f}")
+    for described, count in fault.events.items():
+        yield from _differs(described, sum(1 for _ in _find_events(project, described)), count)
+    yield from _misses("not printed", fault.says, done.out + done.err)
+    yield from _misses("not in the log", fault.logs, project.log() if fault.logs else "")
+    for call, text in fault.prompts.items():
+        yield from _misses(f"not in the prompt of call {call}", (text,), read_prompt(project, call))
+    for number, text in fault.reasons.items():
+        message = finished[number - 1]["outcome"].get("message", "")
+        yield from _misses(f"not in outcome {number}", (text,), message)
+
+
+def _numbers(fault: Fault) -> list[int]:
+    """The iterations that finish, over all runs: one that found no service is done again under its number."""
+    outcomes = fault.expected.outcomes
+    return [1 + sum(kind not in _AGAIN for kind in outcomes[:place]) for place in range(len(outcomes))]
+
+
+def _differs(what: str, found: object, expected: object) -> Iterator[str]:
+    if found != expected:
+        yield f"{what}: {found} instead of {expected}"
+
+
+def _misses(where: str, words: tuple[str, ...], text: str) -> Iterator[str]:
+    missing = [word[:80] for word in words if word not in text]
+    if missing:
+        yield f"{where}: {', '.join(missing)}"
+
+
+def _find_events(project: FaultProject, described: str) -> Iterator[dict[str, Any]]:
+    """`CutStarted cause=idle`: events of a kind with such fields."""
+    kind, *fields = described.split()
+    wanted = dict(field.split("=", 1) for field in fields)
+    for event in project.events(kind):
+        if all(str(event.get(name)) == value for name, value in wanted.items()):
+            yield event
+
+
+def _calls(project: FaultProject) -> list[Path]:
+    return list(project.state.glob("call-*.json"))
+
+
+def read_prompt(project: FaultProject, call: int) -> str:
+    """What Claude got on standard input."""
+    return Path(project.record(call)["stdin"]).read_text("utf-8", "replace")
+
+
 def no_process_is_left(project: FaultProject, _done: Done) -> str:
-    """No process of the run is alive."""
+    """No process of the run is alive, nor the one whose id a script has left in the file `left` of the workspace."""
     try:
         project.gone()
     except TooSlow:
         names = ", ".join(processes.describe(pid) for pid in project.processes())
         return f"processes are left: {names}"
-    return ""
+    left = project.workspace / "left"
+    alive = left.exists() and processes.is_alive(int(left.read_text()))
+    return "the process in left is alive" if alive else ""
 
 
 def lock_is_free(project: FaultProject, _done: Done) -> str:
@@ -53,109 +132,40 @@ def _text(event: dict[str, Any]) -> str:
     return str(event.get("text", "")) if event["event"] in {"ErrorPrinted", "GarbageSeen"} else ""
 
 
+def journals_are_small(project: FaultProject, _done: Done) -> str:
+    """Output of the model does not fill the disk twice."""
+    journals = [project.layout.journal(run) for run in project.layout.run_ids()]
+    size = sum(path.stat().st_size for path in journals if path.exists())
+    return "" if size < LARGEST_JOURNAL else f"journal: {size} bytes"
+
+
+def arguments_are_short(project: FaultProject, _done: Done) -> str:
+    """No argument is longer than a system accepts."""
+    calls = range(1, len(_calls(project)) + 1)
+    size = max((len(word.encode()) for call in calls for word in project.record(call)["argv"]), default=0)
+    return "" if size < LONGEST_ARGUMENT else f"argument: {size} bytes, more than {LONGEST_ARGUMENT}"
+
+
 def no_bug_is_shown(_project: FaultProject, done: Done) -> str:
     """Every problem is reported in words."""
     return "a bug was shown" if "Traceback" in done.err or "This is a bug" in done.err else ""
 
 
-ALWAYS: tuple[Check, ...] = (no_process_is_left, lock_is_free, journals_are_whole, no_bug_is_shown)
-
-
-def says(*words: str) -> Check:
-    """The run prints these words."""
-    return lambda _project, done: _missing("not printed", words, done.out + done.err)
-
-
-def logs(*words: str) -> Check:
-    """The newest log contains these words."""
-    return lambda project, _done: _missing("not in the log", words, project.log())
-
-
-def prompt_holds(call: int, *words: str) -> Check:
-    """The prompt of this call contains these words."""
-    return lambda project, _done: _missing(f"not in the prompt of call {call}", words, _prompt(project, call))
-
-
-def outcome_says(number: int, *words: str) -> Check:
-    """The journal gives this reason for the failure of an iteration."""
-    return lambda project, _done: _missing(
-        f"not in outcome {number}",
-        words,
-        project.events("IterationFinished")[number - 1]["outcome"].get("message", ""),
-    )
-
-
-def _missing(where: str, words: Sequence[str], text: str) -> str:
-    missing = [word[:80] for word in words if word not in text]
-    return f"{where}: {', '.join(missing)}" if missing else ""
-
-
-def prompt_lacks(call: int, text: str) -> Check:
-    """The prompt of this call does not contain the text."""
-    return lambda project, _done: f"in the prompt of call {call}: {text}" if text in _prompt(project, call) else ""
-
-
-def _prompt(project: FaultProject, call: int) -> str:
-    return Path(project.record(call)["stdin"]).read_text("utf-8", "replace")
-
-
-def numbers(*expected: int) -> Check:
-    """The iterations that finished, in order, over all runs."""
-    return lambda project, _done: _differs(
-        "iterations", [event["number"] for event in project.events("IterationFinished")], list(expected)
-    )
-
-
-def called(times: int) -> Check:
-    """How often Claude was called."""
-    return lambda project, _done: _differs("calls of Claude", len(list(project.state.glob("call-*.json"))), times)
-
-
-def costs(dollars: float) -> Check:
-    """What the workspace cost in total, according to the end of the last run."""
-    return lambda project, _done: _differs(
-        "cost", f"{project.events('RunFinished')[-1].get('cost_usd', 0.0):.9f}", f"{dollars:.9f}"
-    )
-
-
-def has(kind: str, count: int, **fields: object) -> Check:
-    """The journals contain so many events of a kind with these fields."""
-    return lambda project, _done: _differs(
-        f"{kind} {fields or ''}",
-        sum(all(event.get(name) == value for name, value in fields.items()) for event in project.events(kind)),
-        count,
-    )
-
-
-def _differs(what: str, found: object, expected: object) -> str:
-    return "" if found == expected else f"{what}: {found} instead of {expected}"
+ALWAYS: tuple[Check, ...] = (
+    no_process_is_left,
+    lock_is_free,
+    journals_are_whole,
+    journals_are_small,
+    arguments_are_short,
+    no_bug_is_shown,
+)
 
 
 def memory_below(size: int) -> Check:
     """The runner never needed more memory than this."""
-    return lambda project, _done: _too_large("memory of the runner", project.peak_memory, size)
-
-
-def journal_below(size: int) -> Check:
-    """Output of the model does not fill the journal."""
-    return lambda project, _done: _too_large(
-        "journal", sum(project.layout.journal(run).stat().st_size for run in project.layout.run_ids()), size
+    return lambda project, _done: (
+        f"memory of the runner: {project.peak_memory} bytes" if project.peak_memory >= size else ""
     )
-
-
-def arguments_are_short(project: FaultProject, _done: Done) -> str:
-    """No argument is longer than a system accepts."""
-    return _too_large("argument", max(len(word.encode()) for word in project.record(1)["argv"]), LONGEST_ARGUMENT)
-
-
-def _too_large(what: str, size: int, most: int) -> str:
-    return "" if size < most else f"{what}: {size} bytes, more than {most}"
-
-
-def process_is_gone(project: FaultProject, _done: Done) -> str:
-    """The process whose id is in the file `left` of the workspace is not alive."""
-    alive = processes.is_alive(int((project.workspace / "left").read_text()))
-    return "the process in left is alive" if alive else ""
 
 
 def no_run_is_left(project: FaultProject, _done: Done) -> str:
@@ -173,20 +183,14 @@ def second_is_refused(project: FaultProject, _done: Done) -> str:
     return "" if named else "the second run did not name the first"
 
 
-def log_is_there(project: FaultProject, done: Done) -> str:
-    """The log that the run names exists and is whole."""
+def record_is_there(project: FaultProject, done: Done) -> str:
+    """The log that the run names is whole, and what Claude printed in the last iteration was kept."""
     log = project.log()
-    named = project.layout.logs()[-1].name in done.out
-    return "" if named and "RUN METADATA" in log and "RUN FINISHED" in log else "the log is not whole"
-
-
-def raw_is_there(number: int) -> Check:
-    """What Claude printed in this iteration was kept."""
-    return lambda project, _done: (
-        ""
-        if Path(project.layout.raw(project.layout.run_ids()[-1], f"{number:04d}")).is_file()
-        else "the raw output is missing"
-    )
+    if project.layout.logs()[-1].name not in done.out or "RUN METADATA" not in log or "RUN FINISHED" not in log:
+        return "the log is not whole"
+    last = project.events("IterationFinished")[-1]["number"]
+    raw = Path(project.layout.raw(project.layout.run_ids()[-1], f"{last:04d}"))
+    return "" if raw.is_file() else "the raw output is missing"
 
 
 def waited_to_the_end(project: FaultProject, _done: Done) -> str:
@@ -213,3 +217,13 @@ def nothing_begins_while_paused(project: FaultProject, _done: Done) -> str:
     order = [entry["event"].get("verb") or entry["event"]["event"] for entry in project.journal()]
     between = order[order.index("pause") : order.index("resume")]
     return "an iteration began in the pause" if "IterationStarted" in between else ""
+
+
+def only_prompt(number: int, text: str) -> Check:
+    """Of all prompts, this one alone contains the text."""
+
+    def check(project: FaultProject, _done: Done) -> str:
+        holding = [call for call in range(1, len(_calls(project)) + 1) if text in read_prompt(project, call)]
+        return "" if holding == [number] else f"in the prompts of calls {holding}: {text}"
+
+    return check

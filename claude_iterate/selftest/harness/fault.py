@@ -56,7 +56,6 @@ class Fault(msgspec.Struct, frozen=True):
     danger: str
     calls: tuple[Steps, ...]
     expected: Expected = Expected()
-    checks: tuple[Check, ...] = ()
     settings: Mapping[str, Any] = msgspec.field(default_factory=dict)
     flags: tuple[str, ...] = ()
     instructions: str = "- one\n- two\n"
@@ -64,3 +63,18 @@ class Fault(msgspec.Struct, frozen=True):
     intervention: Intervention = lambda project, flags: project.run(*flags)
     impossible: Callable[[], str] = str
     """Returns why this computer cannot run it, or an empty text."""
+    called: int | None = None
+    """How often Claude was called; without a figure once for each outcome."""
+    costs: float | None = None
+    """What the workspace cost in total, in dollars, according to the end of the last run."""
+    says: tuple[str, ...] = ()
+    """Words that the run prints."""
+    logs: tuple[str, ...] = ()
+    """Words in the newest log."""
+    prompts: Mapping[int, str] = msgspec.field(default_factory=dict)
+    """A text in the prompt of a call, by the number of the call."""
+    reasons: Mapping[int, str] = msgspec.field(default_factory=dict)
+    """A text in the reason that the journal gives for an outcome, by the place of the iteration."""
+    events: Mapping[str, int] = msgspec.field(default_factory=dict)
+    """How many events there are of a kind with such fields: `CutStarted cause=idle`."""
+    checks: tuple[Check, ...] = ()

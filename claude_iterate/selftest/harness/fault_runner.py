@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from claude_iterate.selftest.harness.expectations import ALWAYS
+from claude_iterate.selftest.harness.expectations import find_problems
 from claude_iterate.selftest.harness.fault import Expected, Fault, FaultProject
 from claude_iterate.selftest.harness.scripted_project import Done, TooSlow
 
@@ -57,13 +57,13 @@ def run_faults(faults: Mapping[str, Fault], folder: Path, jobs: int) -> Generato
     projects: list[FaultProject] = []
     over = threading.Event()
 
-    def opened(project: FaultProject) -> None:
+    def keep(project: FaultProject) -> None:
         projects.append(project)
         if over.is_set():
             project.abandon()
 
     try:
-        running = [pool.submit(run_fault, name, fault, folder / name, opened) for name, fault in faults.items()]
+        running = [pool.submit(run_fault, name, fault, folder / name, keep) for name, fault in faults.items()]
         for finished in as_completed(running):
             result = finished.result()
             if result.state == "survived":
@@ -81,22 +81,23 @@ def run_fault(
     name: str,
     fault: Fault,
     folder: Path,
-    opened: Callable[[FaultProject], None] = lambda _project: None,
+    on_open: Callable[[FaultProject], None] = lambda _project: None,
 ) -> FaultResult:
-    """Run one fault from start to end. `opened` gets its project as soon as there is one."""
+    """Run one fault from start to end. `on_open` gets its project as soon as there is one."""
     obstacle = fault.impossible()
     if obstacle:
         return FaultResult(name, fault, "skipped", problems=(obstacle,))
     project = FaultProject(folder, fault.settings)
-    opened(project)
+    on_open(project)
     began = time.monotonic()
     try:
         project.make(fault.instructions)
         project.script(*fault.calls)
         fault.prepare(project)
         done = fault.intervention(project, fault.flags)
-        found = _found(project, done)
-        problems = _problems(fault, found, project, done)
+        found = _describe_end(project, done)
+        problems = [] if found == fault.expected else [f"expected {fault.expected}, got {found}"]
+        problems += find_problems(fault, project, done)
     except TooSlow as problem:
         found, problems = None, [str(problem)]
     except (OSError, ValueError, LookupError) as missing:  # what a fault left is not what it expects
@@ -108,19 +109,7 @@ def run_fault(
     return FaultResult(name, fault, state, str(found or "no end"), took, tuple(problems), folder if problems else None)
 
 
-def _problems(fault: Fault, found: Expected, project: FaultProject, done: Done) -> list[str]:
-    problems = [] if found == fault.expected else [f"expected {fault.expected}, got {found}"]
-    for check in (*ALWAYS, *fault.checks):
-        try:
-            problem = check(project, done)
-        except (OSError, ValueError, LookupError, TypeError) as missing:
-            problem = f"{check.__qualname__.partition('.')[0]} found nothing to inspect: {missing!r}"
-        if problem:
-            problems.append(problem)
-    return problems
-
-
-def _found(project: FaultProject, done: Done) -> Expected:
+def _describe_end(project: FaultProject, done: Done) -> Expected:
     """How it ended according to the journal, or to the JSON output where the journal could not be written."""
     try:
         finished = project.events("RunFinished")
