@@ -22,8 +22,7 @@ import msgspec
 from claude_iterate import errors
 from claude_iterate.cli import boundary
 from claude_iterate.cli.application import application
-from claude_iterate.cli.command_rows import ALIASES, COMMANDS
-from claude_iterate.cli.group import Group
+from claude_iterate.cli.command_table import ALIASES, COMMANDS, Group
 from claude_iterate.core import events
 from claude_iterate.core.events import vocabulary
 from claude_iterate.core.events.reasons import ENDINGS, NOT_PROVEN

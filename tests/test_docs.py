@@ -21,7 +21,7 @@ from typing import NamedTuple, get_args
 
 import pytest
 
-from claude_iterate.cli.command_rows import COMMANDS
+from claude_iterate.cli.command_table import COMMANDS
 from claude_iterate.core.events import Event
 from claude_iterate.core.events.reasons import ENDINGS
 from claude_iterate.core.outcomes.classes import CLASSES

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from claude_iterate.cli.application import application
-from claude_iterate.cli.command_rows import COMMANDS
+from claude_iterate.cli.command_table import COMMANDS
 from claude_iterate.core.names import nearest
 from claude_iterate.core.sanitize import sanitize_terminal
 from claude_iterate.errors import ExpectedError, advice

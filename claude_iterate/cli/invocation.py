@@ -15,7 +15,7 @@ import click
 import msgspec
 
 from claude_iterate.cli import output
-from claude_iterate.cli.command_rows import COMMANDS
+from claude_iterate.cli.command_table import COMMANDS
 from claude_iterate.core.settings.layers import layer_from_texts, unknown_variables
 from claude_iterate.errors import ExpectedError, UsageProblem
 from claude_iterate.workspace.layout import project_root

@@ -1,7 +1,11 @@
-"""Parameters that several commands share. A flag that overrides a setting is judged by that setting's own kind."""
+"""How commands are declared: `command`, and the parameters that several commands share.
+
+A flag that overrides a setting is judged by that setting's own kind.
+"""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, TypeVar
@@ -9,140 +13,22 @@ from typing import Any, ClassVar, TypeVar
 import click
 from click.core import ParameterSource
 
-from claude_iterate.cli import completion, picker
+from claude_iterate.cli import completion, questions
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core import names
 from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.catalogue import catalogue
-from claude_iterate.core.settings.layers import Layer
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.errors import UsageProblem
+from claude_iterate.operations.run_request import RunRequest
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-_TYPED = "claude_iterate.typed"
-"""Values of settings as they were typed, in the context of the command."""
 _SHOWING = frozenset(
-    {
-        "as_json",
-        "verbose",
-        "quiet",
-        "output",
-        "detailed_exit_code",
-        "show_report",
-        "accept_changes",
-        "parallel",
-        "every",
-        "reset",
-        "detach",
-        "watch",
-    }
+    """
+    as_json verbose quiet output detailed_exit_code show_report accept_changes parallel every reset detach watch
+    """.split()  # noqa: SIM905 - one name per line would take a page
 )
 """Options that change what is printed and nothing else, and two that are not to be repeated without a thought."""
-
-
-class SettingOption(click.Option):
-    """An option whose parameter is called like its setting, dots and all, so that `**given` is a layer."""
-
-    def __init__(self, declarations: Any, setting: str, **attributes: Any) -> None:
-        super().__init__(declarations, **attributes)
-        self.name = setting
-
-
-class Whole(click.IntRange):
-    """A whole number within bounds, without `[x>=0]` in the help."""
-
-    def _describe_range(self) -> str:
-        return ""
-
-    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
-        """The number, or a sentence that says which ones there are."""
-        try:
-            return super().convert(value, parameter, context)
-        except click.BadParameter:
-            bounds = f"of at least {self.min}" if self.max is None else f"from {self.min} to {self.max}"
-            self.fail(f"{value!r} is not a whole number {bounds}.", parameter, context)
-
-
-def setting_option(
-    key: str, *flags: str, metavar: str = "N", more: str = "", otherwise: str | None = None, repeatable: bool = False
-) -> Callable[[Function], Function]:
-    """An option for one setting; its help is the setting's sentence. `otherwise` is its value when it has none;
-    `repeatable`: it is given once for each item of a list."""
-    setting = catalogue()[key]
-
-    def value(context: click.Context, parameter: click.Parameter, text: str | tuple[str, ...] | None) -> Any:
-        context.meta[f"{_TYPED}.{key}"] = text
-        try:
-            if isinstance(text, tuple):
-                return setting.kind.accept(text) if text else None
-            return None if text is None else setting.kind.from_text(text)
-        except ValueError as refused:
-            given = ", ".join(map(repr, text)) if isinstance(text, tuple) else repr(text)
-            raise click.BadParameter(f"{given} is not {refused}.", context, parameter) from None
-
-    sentence = f"{setting.sentence} {more}".rstrip()
-    offered = completion.of_kind(setting.kind)
-    return click.option(
-        *flags,
-        cls=SettingOption,
-        setting=key,
-        callback=value,
-        metavar=metavar,
-        help=sentence,
-        shell_complete=offered,
-        multiple=repeatable,
-        **({} if otherwise is None else {"is_flag": False, "flag_value": otherwise}),
-    )
-
-
-def typed_again(invocation: Invocation) -> CommandLine:
-    """The command that is being executed, so that the next step can repeat it: without what concerns the output alone,
-    and with -C only if the project is not found from here."""
-    context = click.get_current_context()
-    given = (
-        option
-        for option in context.command.params
-        if isinstance(option, click.Option)
-        and option.name not in _SHOWING
-        and context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
-    )
-    return CommandLine(invocation.program, tuple(words for option in given for words in _words(context, option)))
-
-
-def _words(context: click.Context, option: click.Option) -> list[tuple[str, ...]]:
-    value = context.params[option.name or ""]
-    flag = max(option.secondary_opts if value is False else option.opts, key=len)
-    if option.is_flag:
-        return [(flag,)]
-    if option.multiple:
-        return [(flag, str(item)) for item in value]
-    return [(flag, context.meta.get(f"{_TYPED}.{option.name}") or str(value))]
-
-
-def layer_from_options(given: dict[str, Any]) -> Layer:
-    """The settings that a command's options set, by dotted key; None means not given."""
-    return Layer("flag", "command line", {key: value for key, value in given.items() if value is not None})
-
-
-def output_level(verbose: bool, quiet: bool) -> str | None:
-    """The setting `output` that two flags stand for."""
-    if verbose and quiet:
-        raise UsageProblem("Choose one of --verbose and --quiet.", "They exclude each other.")
-    return "verbose" if verbose else "quiet" if quiet else None
-
-
-def _checked(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
-    return names.check_name(value)
-
-
-def _choose(context: click.Context, parameter: click.Parameter, value: str | None) -> str:
-    return picker.choose_workspace(context, parameter) if value is None else names.check_name(value)
-
-
-def workspace_argument(required: bool = False) -> click.Argument:
-    """NAME: a workspace. Unless it is `required`, it can be left out on a terminal."""
-    callback = _checked if required else _choose
-    return click.Argument(["name"], required=required, callback=callback, shell_complete=completion.workspaces)
 
 
 class Sections(click.Command):
@@ -170,33 +56,41 @@ def command(
     cls: type[click.Command] = click.Command,
     json: str = "Print one JSON document.",
 ) -> Callable[[Callable[..., Any]], click.Command]:
-    """A command that gets the Invocation and can answer in JSON.
+    """A command that gets the Invocation and can answer in JSON, unless `json` is empty.
 
     If it is about a workspace, its first argument is a NAME; a bad one is refused before the command begins.
     `name_required`: the command makes the workspace, deletes it, or takes words behind its name; so none is proposed.
     """
 
-    def made(function: Callable[..., Any]) -> click.Command:
-        found = click.command(name, cls=cls)(click.pass_obj(function))
+    def declare(function: Callable[..., Any]) -> click.Command:
         if workspace:
-            found.params.insert(0, workspace_argument(name_required))
-        found.params.append(click.Option(["--json", "as_json"], is_flag=True, help=json))
-        return found
+            choose = _check_name if name_required else _choose_name
+            argument = click.argument(
+                "name", required=name_required, callback=choose, shell_complete=completion.workspaces
+            )
+            function = argument(function)
+        made = click.command(name, cls=cls)(click.pass_obj(function))
+        if json:
+            made.params.append(click.Option(["--json", "as_json"], is_flag=True, help=json))
+        return made
 
-    return made
+    return declare
 
 
-def _all_checked(_context: click.Context, _parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+def _check_name(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
+    return names.check_name(value)
+
+
+def _choose_name(context: click.Context, parameter: click.Parameter, value: str | None) -> str:
+    return questions.choose_workspace(context, parameter) if value is None else names.check_name(value)
+
+
+def _check_names(_context: click.Context, _parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(map(names.check_name, value))
 
 
-def named_workspace(function: Function) -> Function:
-    """NAME as the first argument of a command that is made by click alone."""
-    return click.argument("name", required=False, callback=_choose, shell_complete=completion.workspaces)(function)
-
-
 names_argument = click.argument(
-    "name", nargs=-1, metavar="NAME...", callback=_all_checked, shell_complete=completion.workspaces
+    "name", nargs=-1, metavar="NAME...", callback=_check_names, shell_complete=completion.workspaces
 )
 """One workspace or several."""
 
@@ -206,10 +100,108 @@ def name_argument_of(
 ) -> Callable[[Function], Function]:
     """The name of a workspace or template, where a command takes more than one; it is None when left out."""
 
-    def checked(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    def check(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
         return None if value is None else names.check_name(value, what)
 
-    return click.argument(what, required=required, callback=checked, shell_complete=offered)
+    return click.argument(what, required=required, callback=check, shell_complete=offered)
+
+
+def whole(least: int, most: int | None = None) -> Callable[[Any], int]:
+    """The type of an option that takes a whole number. An error names the bounds; the help does not, unlike click's."""
+
+    def whole_number(value: Any) -> int:
+        with contextlib.suppress(ValueError):
+            number = int(value)
+            if least <= number and (most is None or number <= most):
+                return number
+        bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
+        raise click.BadParameter(f"{value!r} is not a whole number {bounds}.")
+
+    return whole_number
+
+
+def setting_option(
+    key: str, *flags: str, metavar: str = "N", more: str = "", otherwise: str | None = None, repeatable: bool = False
+) -> Callable[[Function], Function]:
+    """An option for one setting; its help is the setting's sentence. `otherwise` is its value when it has none;
+    `repeatable`: it is given once for each item of a list. The command gets it as it was typed, under the name of the
+    setting with `__` for each dot; `settings_from` reads it."""
+    setting = catalogue()[key]
+
+    def check(context: click.Context, parameter: click.Parameter, typed: Any) -> Any:
+        try:
+            settings_from({key: typed})
+        except ValueError as refused:
+            given = ", ".join(map(repr, typed)) if isinstance(typed, tuple) else repr(typed)
+            raise click.BadParameter(f"{given} is not {refused}.", context, parameter) from None
+        return typed
+
+    without_value: dict[str, Any] = {} if otherwise is None else {"is_flag": False, "flag_value": otherwise}
+    return click.option(
+        *flags,
+        key.replace(".", "__"),
+        callback=check,
+        metavar=metavar,
+        help=f"{setting.sentence} {more}".rstrip(),
+        shell_complete=completion.of_kind(setting.kind),
+        multiple=repeatable,
+        **without_value,
+    )
+
+
+def settings_from(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings, by dotted key, that these options set: texts as they were typed, or values. None and an empty list
+    mean not given."""
+    found: dict[str, Any] = {}
+    for name, typed in given.items():
+        key = name.replace("__", ".")
+        if isinstance(typed, str):
+            found[key] = catalogue()[key].kind.from_text(typed)
+        elif isinstance(typed, tuple) and typed:
+            found[key] = catalogue()[key].kind.accept(typed)
+        elif typed is not None and typed != ():
+            found[key] = typed
+    return found
+
+
+def output_level(verbose: bool, quiet: bool) -> str | None:
+    """The setting `output` that two flags stand for."""
+    choose_one({"--verbose": verbose, "--quiet": quiet})
+    return "verbose" if verbose else "quiet" if quiet else None
+
+
+def choose_one(given: Mapping[str, object], why: str = "They exclude each other.") -> None:
+    """Refuse options that exclude each other; `given` are their names and what was given."""
+    names_given = [name for name, value in given.items() if value]
+    if len(names_given) > 1:
+        raise UsageProblem(f"Choose one of {' and '.join(names_given)}.", why)
+
+
+def run_request(invocation: Invocation, purpose: str = "run", **more: Any) -> RunRequest:
+    """What this command asks of a run."""
+    return RunRequest(purpose=purpose, color=invocation.color, command_line=typed_again(invocation), **more)
+
+
+def typed_again(invocation: Invocation) -> CommandLine:
+    """The command that is being executed, so that the next step can repeat it: without what concerns the output alone,
+    and with -C only if the project is not found from here."""
+    context = click.get_current_context()
+    typed = [
+        words
+        for option in context.command.params
+        if isinstance(option, click.Option)
+        and option.name not in _SHOWING
+        and context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
+        for words in _words(option, context.params[option.name or ""])
+    ]
+    return CommandLine(invocation.program, tuple(typed))
+
+
+def _words(option: click.Option, value: Any) -> list[tuple[str, ...]]:
+    flag = max(option.secondary_opts if value is False else option.opts, key=len)
+    if option.is_flag:
+        return [(flag,)]
+    return [(flag, str(item)) for item in (value if option.multiple else [value])]
 
 
 flag = partial(click.option, is_flag=True)
@@ -220,12 +212,12 @@ def switch(name: str, help: str) -> Callable[[Function], Function]:  # noqa: A00
     return click.option(f"{name}/--no-{name.removeprefix('--')}", default=None, help=help)
 
 
+run_option = partial(click.option, "--run", metavar="ID", shell_complete=completion.runs)
+workspace_option = partial(click.option, "-w", "--workspace", metavar="NAME", shell_complete=completion.workspaces)
 force_option = flag("-f", "--force", help="Do not ask.")
-
 verbose_option = flag("-v", "--verbose", help="Show Claude's words and tools as they come.")
-
+quiet_option = flag("-q", "--quiet", help="Show errors only.")
 dangerous_option = flag("--dangerously-skip-permissions", help="Allow everything. For sandboxes; never saved.")
-
 check_option = setting_option(
     "verification.checks",
     "--check",
@@ -233,7 +225,6 @@ check_option = setting_option(
     more="Repeatable; in place of those that are set.",
     repeatable=True,
 )
-
 accept_option = flag(
     "--accept-changes",
     help="Take the files that define the proof as they are, even if an earlier run changed them.",
@@ -241,7 +232,7 @@ accept_option = flag(
 dry_run_option = flag(
     "--dry-run", help="Use the built-in fake Claude: no login, no cost. Its calls: /tmp/mock-claude.log."
 )
-
+detailed_option = flag("--detailed-exit-code", help="A different exit code for each group of reasons to end.")
 mode_option = click.option(
     "--mode",
     type=click.Choice(list(MODES)),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
 from typing import IO, Any
 
 import click
@@ -13,8 +15,10 @@ from msgspec import Struct
 
 from claude_iterate.core.sanitize import sanitize_json, sanitize_terminal
 from claude_iterate.core.tones import COLORS, Tone
+from claude_iterate.errors import ExpectedError, UsageProblem
 from claude_iterate.system import terminals
 from claude_iterate.views import json_form
+from claude_iterate.workspace.files.atomic import open_replacement
 
 _SYMBOLS = {"good": ("✓", "green", "[ok]"), "warning": ("⚠", "yellow", "[!]"), "bad": ("❌", "red", "[x]")}
 
@@ -131,15 +135,44 @@ def heading(text: str) -> str:
     return click.style(text, bold=True)
 
 
-def table(rows: Sequence[tuple[str, ...]], head: tuple[str, ...], column: int = -1, tones: Sequence[Tone] = ()) -> None:
+def table(
+    rows: Sequence[tuple[str, ...]],
+    head: tuple[str, ...],
+    column: int = -1,
+    tones: Sequence[Tone] = (),
+    right: Collection[str] = (),
+) -> None:
     """Columns as wide as they need to be; the last one is left ragged. With `tones`, one for each row, that `column`
-    shows them."""
+    shows them. `right`: the columns that stand at the right of their width."""
     rows = [tuple(map(foreign, row)) for row in rows]
     widths = [*(max(len(row[at]) for row in (head, *rows)) for at in range(len(head) - 1)), 0]
-    click.echo(heading("  ".join(map(str.ljust, head, widths)).rstrip()))
+    aligned = [title in right for title in head]
+    click.echo(heading("  ".join(map(_align, aligned, head, widths)).rstrip()))
     for number, row in enumerate(rows):
-        cells = list(map(str.ljust, row, widths))
+        cells = list(map(_align, aligned, row, widths))
         if tones:
             text = row[column]
             cells[column] = toned(text, tones[number]) + cells[column][len(text) :]
         click.echo("  ".join(cells).rstrip())
+
+
+def _align(at_right: bool, cell: str, width: int) -> str:
+    return cell.rjust(width) if at_right else cell.ljust(width)
+
+
+@contextlib.contextmanager
+def output_file(path: Path, option: str) -> Iterator[IO[bytes]]:
+    """A file to write, which takes the place of `path` at the end. What is no regular file is refused: a link, a
+    folder, a device. `option` is what the user types to name another place."""
+    another = f"Name another file: {option} FILE"
+    if path.is_symlink():
+        raise UsageProblem(f"{path} is a symbolic link.", another)
+    if path.exists() and not path.is_file():
+        raise UsageProblem(f"{path} is {'a folder' if path.is_dir() else 'not a regular file'}.", another)
+    if not path.parent.is_dir():
+        raise ExpectedError(f"There is no folder {path.parent}.", f"Make it: mkdir -p {shlex.quote(str(path.parent))}")
+    try:
+        with open_replacement(path, follow=False) as file:
+            yield file
+    except OSError as error:
+        raise ExpectedError(f"{path} cannot be written: {error.strerror}.", another) from None

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from claude_iterate.cli import boundary, invocation
-from claude_iterate.cli.command_rows import COMMANDS
+from claude_iterate.cli.command_table import COMMANDS
 from tests.cli.conftest import Type
 from tests.package_path import PACKAGES
 

@@ -9,7 +9,7 @@ import pytest
 
 from claude_iterate import __version__
 from claude_iterate.cli.application import application
-from claude_iterate.cli.command_rows import ALIASES, COMMANDS
+from claude_iterate.cli.command_table import ALIASES, COMMANDS
 from claude_iterate.core.names import nearest
 from claude_iterate.core.settings.layers import nearest_keys, unknown_variables
 from claude_iterate.workspace.project import Project

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from claude_iterate.cli.terminal.keys import Keys
+from claude_iterate.cli.terminal_steering import Keys
 from claude_iterate.core.events import Requested
 from claude_iterate.core.events.groups import Requests
 from claude_iterate.core.events.vocabulary import Verb

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from claude_iterate.cli.command_rows import COMMANDS
+from claude_iterate.cli.command_table import COMMANDS
 from claude_iterate.core.events import (
     Carried,
     Event,

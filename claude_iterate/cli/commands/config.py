@@ -44,9 +44,7 @@ def _values(_context: click.Context) -> Iterable[str]:
 @options.flag("-k", "--keys", help="Explain every setting: kind, default, value, source.")
 @options.flag("--origin", help="Say where each value comes from.")
 @options.flag("-g", "--global", "user", help="The user's settings, for all projects.")
-@click.option(
-    "-w", "--workspace", metavar="NAME", shell_complete=completion.workspaces, help="The settings of one workspace."
-)
+@options.workspace_option(help="The settings of one workspace.")
 @click.option(
     "--add", multiple=True, metavar="V", shell_complete=completion.words(_values), help="Add to a list. Repeatable."
 )
@@ -92,16 +90,13 @@ def command(
 
 
 def _check(key: str | None, changes: list[str], overview: bool, user: bool, workspace: str | None) -> None:
-    if len(changes) > 1:
-        raise UsageProblem(f"Choose one of {' and '.join(changes)}.", "See: claude-iterate config --help")
+    options.choose_one(dict.fromkeys(changes, True), "See: claude-iterate config --help")
     if changes and key is None:
         raise UsageProblem(f"{changes[0]} needs a KEY.", "See the keys: claude-iterate config --keys")
     if overview and key is not None:
         raise UsageProblem("--list and --keys take no KEY.", f"To read one: claude-iterate config {key}")
-    if user and workspace is not None:
-        raise UsageProblem(
-            "Choose one of --global and --workspace.", "Without either, the project's settings are meant."
-        )
+    scopes = {"--global": user, "--workspace": workspace is not None}
+    options.choose_one(scopes, "Without either, the project's settings are meant.")
 
 
 def _resolved(invocation: Invocation, user: bool, workspace: str | None) -> Resolved:

@@ -11,11 +11,17 @@ from claude_iterate.operations.dashboard.web_server import Dashboard, is_loopbac
 _PORT = 8611
 
 
-@click.command("dashboard")
-@click.option("--port", type=options.Whole(0, 65535), default=_PORT, show_default=True, help="0 takes a free one.")
+@options.command("dashboard", workspace=False, json="")
+@click.option(
+    "--port",
+    type=options.whole(0, 65535),
+    metavar="INTEGER RANGE",
+    default=_PORT,
+    show_default=True,
+    help="0 takes a free one.",
+)
 @click.option("--host", metavar="ADDRESS", default="127.0.0.1", show_default=True, help="Where it listens.")
 @options.flag("--open", "opens", help="Open it in the browser.")
-@click.pass_obj
 def command(invocation: Invocation, port: int, host: str, opens: bool) -> None:
     """Show the workspaces of this project on a local web page, live, with buttons that steer a run.
 

@@ -6,11 +6,9 @@ import shlex
 import tempfile
 from pathlib import Path
 
-import click
-
-from claude_iterate.cli import output
+from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation, own_program
-from claude_iterate.cli.terminal.terminal_user import TerminalUser
+from claude_iterate.cli.terminal_user import TerminalUser
 from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.operations import demo_project
 from claude_iterate.operations.launch import launch
@@ -18,8 +16,7 @@ from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.system.files import require_temporary_files
 
 
-@click.command("demo")
-@click.pass_obj
+@options.command("demo", workspace=False, json="")
 def command(invocation: Invocation) -> int:
     """Show a whole run in a temporary project, in about ten seconds: a claim, a failing check, its repair.
 

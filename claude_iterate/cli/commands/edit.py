@@ -8,12 +8,11 @@ import click
 
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation, has_whole_terminal
-from claude_iterate.cli.terminal.terminal_user import TerminalUser
+from claude_iterate.cli.terminal_user import TerminalUser
 from claude_iterate.core.formats import plural
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.operations import instructions
 from claude_iterate.operations.prompt_texts import read_instructions
-from claude_iterate.operations.run_request import RunRequest
 
 
 @options.command("edit")
@@ -33,8 +32,7 @@ def command(invocation: Invocation, name: str, goal: str | None, dry_run: bool, 
             "A conversation with Claude needs a terminal, and cannot be shown as JSON.",
             f"Say what should change: claude-iterate edit {name} --goal TEXT",
         )
-    line = options.typed_again(invocation)
-    asked = RunRequest(dry_run=dry_run, as_json=as_json, color=invocation.color, purpose="edit", command_line=line)
+    asked = options.run_request(invocation, "edit", dry_run=dry_run, as_json=as_json)
     composed = instructions.compose(invocation.project, layout, asked, goal, TerminalUser())
     if composed.exit_code:
         return composed.exit_code

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from claude_iterate.cli import completion, options, output
-from claude_iterate.cli.group import group
+from claude_iterate.cli import options, output
+from claude_iterate.cli.command_table import group
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.events.vocabulary import Meaning, Point
 from claude_iterate.core.formats import duration
@@ -23,13 +23,7 @@ _MEANS = {
     Meaning.ABORT: "The run would end with hook_abort.",
     Meaning.FAILED: "The run would warn and go on.",
 }
-_workspace = click.option(
-    "-w",
-    "--workspace",
-    metavar="NAME",
-    shell_complete=completion.workspaces,
-    help="The workspace; its own hooks run after the project's.",
-)
+_workspace = options.workspace_option(help="The workspace; its own hooks run after the project's.")
 
 
 @options.command("list", workspace=False)

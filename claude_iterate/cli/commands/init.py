@@ -6,7 +6,7 @@ from typing import Any
 
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.terminal.terminal_user import TerminalUser
+from claude_iterate.cli.terminal_user import TerminalUser
 from claude_iterate.operations import user
 from claude_iterate.operations.project_commands import propose_commands
 from claude_iterate.text.ending_lines import next_run
@@ -26,7 +26,7 @@ def command(invocation: Invocation, /, name: str, mode: str | None, force: bool,
     """Make the workspace NAME. `setup` makes one too, and writes its instructions."""
     project = invocation.project
     fixing = force and project.exists(name)
-    layout = project.create(name, mode, options.layer_from_options(given).values, force=force)
+    layout = project.create(name, mode, options.settings_from(given), force=force)
     commands, proposal = propose_commands(project)
     document = {"name": name, "path": str(layout.folder), "fixed": fixing, "commands": dict(commands)}
     output.answer(as_json, document, f"{'Fixed' if fixing else 'Made'} the workspace {name}: {layout.folder}", proposal)

@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
+import json
+import sys
 import time
 from collections import deque
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import click
 
-from claude_iterate.cli import completion, options, output
-from claude_iterate.cli.follow import follow_run
+from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
+from claude_iterate.core.sanitize import sanitize_json
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.text import local_times
 from claude_iterate.views import run_view
 from claude_iterate.views.run_view import RunView
+from claude_iterate.workspace.journal.follower import JournalFollower
 from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.run_folder import run_lock
+
+_PAUSE = 0.2
+"""Seconds between two looks at a file that is followed."""
 
 
 @options.command("logs")
 @options.flag("-f", "--follow", help="Go on printing until the run ends.")
-@click.option(
-    "--run",
-    "run",
-    metavar="ID",
-    shell_complete=completion.runs,
-    help="A certain run; --list names them. Default: the last one.",
-)
+@options.run_option(help="A certain run; --list names them. Default: the last one.")
 @options.flag("--list", "listing", help="List the runs.")
-@click.option("-n", "--lines", type=options.Whole(0), metavar="N", help="Only the last N lines.")
+@click.option("-n", "--lines", type=options.whole(0), metavar="N", help="Only the last N lines.")
 def command(
     invocation: Invocation, name: str, follow: bool, run: str | None, listing: bool, lines: int | None, as_json: bool
 ) -> None:
@@ -42,22 +44,18 @@ def command(
     if listing:
         _print_runs(layout, as_json)
     elif follow:
-        follow_run(layout, run, lines, as_json)
+        _follow(layout, run or _await_run(layout), lines, as_json)
     elif as_json:
         _print_journal(layout, run, lines)
     else:
-        _print_text(_log(layout, run), lines)
+        _print_log(layout, run, lines)
 
 
-def _log(layout: Layout, run: str | None) -> Path:
+def _print_log(layout: Layout, run: str | None, lines: int | None) -> None:
     path = run_view.log_of(layout, run)
     if path is None or not path.is_file():
         which = f"the run {run}" if run else layout.name
         raise WorkspaceProblem(f"There is no log of {which} yet.", f"Run it: claude-iterate run {layout.name}")
-    return path
-
-
-def _print_text(path: Path, lines: int | None) -> None:
     with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
         for line in file if lines is None else deque(file, maxlen=lines):
             output.part(output.foreign(line))
@@ -78,14 +76,107 @@ def _print_runs(layout: Layout, as_json: bool) -> None:
     if not view.runs:
         output.note(f"{layout.name} has no recorded runs.")
     else:
-        output.table([_line(run, time.time()) for run in view.runs], ("RUN", "WHAT", "STARTED", "ITERATIONS", "ENDED"))
+        output.table([_row(run, time.time()) for run in view.runs], ("RUN", "WHAT", "STARTED", "ITERATIONS", "ENDED"))
     known = {run.log for run in view.runs}
     for path in view.logs:
         if path not in known:
             output.result(path)
 
 
-def _line(run: RunView, now: float) -> tuple[str, ...]:
+def _row(run: RunView, now: float) -> tuple[str, ...]:
     what = f"{run.purpose}, dry run" if run.dry_run else run.purpose
     iterations = str(run.iterations) if run.purpose == "run" else ""
     return run.id, what, local_times.when(run.started or "", now), iterations, run.reason or run.state
+
+
+def _follow(layout: Layout, run: str | None, lines: int | None, as_json: bool) -> None:
+    """Print what is there, then what comes, until the run ends."""
+    path = _await_file(layout, run, as_json)
+    start = _start(path, lines)
+    read_new = _read_entries(path, start) if as_json else _read_text(path, start)
+    while True:
+        over = not _is_running(layout, run)  # asked before reading, so that the last lines are not missed
+        for text in read_new(over):
+            output.part(text)
+        sys.stdout.flush()
+        if over:
+            return
+        time.sleep(_PAUSE)
+
+
+def _await_run(layout: Layout) -> str | None:
+    """The run to follow: the one under way, else the newest, else the first that begins. None: an original's log."""
+    noted = False
+    while True:
+        holder = run_lock.holder(layout.lock)
+        running = str(holder.get("run", "")) if holder else ""
+        if running and layout.journal(running).is_file():
+            return running
+        newest = run_view.last(layout)
+        if holder is None and (newest is not None or layout.logs()):
+            return newest
+        if not noted:
+            output.note(f"Waiting for {layout.name} to run; Ctrl-C ends this.")
+            noted = True
+        time.sleep(_PAUSE)
+
+
+def _await_file(layout: Layout, run: str | None, as_json: bool) -> Path:
+    """The file to follow. A run's first journal line names its log, so it may take a moment to be known."""
+    if as_json and run is not None:
+        return layout.journal(run)
+    while True:
+        path = run_view.log_of(layout, run)
+        if path is not None:
+            return path
+        if run is None or not _is_running(layout, run):
+            return run_view.log_of(layout) or layout.folder / "iterate.log"
+        time.sleep(_PAUSE)
+
+
+def _is_running(layout: Layout, run: str | None) -> bool:
+    holder = run_lock.holder(layout.lock)
+    return holder is not None and (run is None or holder.get("run", run) == run)
+
+
+def _start(path: Path, lines: int | None) -> int:
+    """Where the last `lines` lines begin."""
+    if lines is None or not path.is_file():
+        return 0
+    data = path.read_bytes()
+    offset = len(data)
+    for _ in range(lines):
+        offset = data.rfind(b"\n", 0, max(0, offset - 1)) + 1
+        if offset == 0:
+            break
+    return offset
+
+
+def _read_text(path: Path, offset: int) -> Callable[[bool], Iterable[str]]:
+    """Gives what was added since the last time. A missing file has added nothing yet."""
+
+    def read_new(final: bool) -> Iterable[str]:
+        nonlocal offset
+        try:
+            with path.open("rb") as file:
+                file.seek(offset)
+                data = file.read()
+        except FileNotFoundError:
+            return ()
+        if not final:
+            data = data[: data.rfind(b"\n") + 1]  # the rest may be half a character: it can wait
+        offset += len(data)
+        return (output.foreign(data.decode("utf-8", "replace")),)
+
+    return read_new
+
+
+def _read_entries(path: Path, offset: int) -> Callable[[bool], Iterable[str]]:
+    """Gives the entries that were added since the last time, one on each line."""
+    journal = JournalFollower(path, cursor=offset)
+
+    def read_new(_final: bool) -> Iterable[str]:
+        lines = (json.dumps(entry, ensure_ascii=False) for entry in journal.documents())
+        return (f"{sanitize_json(line)}\n" for line in lines)
+
+    return read_new

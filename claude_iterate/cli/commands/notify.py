@@ -5,10 +5,8 @@ from __future__ import annotations
 import sys
 import time
 
-import click
-
-from claude_iterate.cli import completion, options, output
-from claude_iterate.cli.group import group
+from claude_iterate.cli import options, output
+from claude_iterate.cli.command_table import group
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.errors import SettingsProblem
@@ -17,13 +15,7 @@ from claude_iterate.sinks.notifications.notices import trial
 
 
 @options.command("test", workspace=False)
-@click.option(
-    "-w",
-    "--workspace",
-    metavar="NAME",
-    shell_complete=completion.workspaces,
-    help="With the settings of this workspace.",
-)
+@options.workspace_option(help="With the settings of this workspace.")
 def test(invocation: Invocation, workspace: str | None, as_json: bool) -> int:
     """Send one notification and show the answer. Exit code 0 if it was delivered, 1 if not."""
     settings = _settings(invocation, workspace)

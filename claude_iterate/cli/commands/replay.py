@@ -7,11 +7,10 @@ from pathlib import Path
 
 import click
 
-from claude_iterate.cli import completion, options, output
+from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.output_file import output_file
 from claude_iterate.core.redact import redactor_for
-from claude_iterate.errors import UsageProblem, WorkspaceProblem
+from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.operations.playback import LONGEST
 from claude_iterate.operations.replay import ReplayedRun, replayed_run
 from claude_iterate.views import run_view
@@ -34,15 +33,9 @@ def _speed(context: click.Context, parameter: click.Parameter, value: str | None
     return speed
 
 
-@click.command("replay")
-@options.named_workspace
-@click.option(
-    "--run",
-    metavar="ID",
-    shell_complete=completion.runs,
-    help="A certain run, by its id or its number. Default: the last one.",
-)
-@click.option("--iteration", "number", type=options.Whole(1), metavar="N", help="Only this iteration.")
+@options.command("replay", json="")
+@options.run_option(help="A certain run, by its id or its number. Default: the last one.")
+@click.option("--iteration", "number", type=options.whole(1), metavar="N", help="Only this iteration.")
 @click.option(
     "--speed",
     callback=_speed,
@@ -58,7 +51,6 @@ def _speed(context: click.Context, parameter: click.Parameter, value: str | None
 )
 @click.option("--svg", metavar="FILE", help="Write what was shown as a picture.")
 @click.option("--cast", metavar="FILE", help="Write what was shown, and when, as a recording for asciinema.")
-@click.pass_obj
 def command(
     invocation: Invocation,
     name: str,
@@ -78,8 +70,7 @@ def command(
       claude-iterate replay my-task --svg night.svg            a picture for a README
       claude-iterate replay my-task --cast night.cast          play it: asciinema play night.cast
     """
-    if svg is not None and cast is not None:
-        raise UsageProblem("Choose one of --svg and --cast.", "They exclude each other.")
+    options.choose_one({"--svg": svg is not None, "--cast": cast is not None})
     project = invocation.project
     layout = project.layout(name)
     settings = project.settings_for(layout).settings
@@ -120,13 +111,13 @@ def _play(shown: ReplayedRun, speed: float | None, color: bool) -> None:
 
 
 def _draw(shown: ReplayedRun, path: Path) -> None:
-    with output_file(path, "--svg") as file:
+    with output.output_file(path, "--svg") as file:
         file.write(shown.draw().encode("utf-8", "replace"))
     output.done(f"Wrote {path}")
 
 
 def _record(shown: ReplayedRun, path: Path, speed: float | None) -> None:
-    with output_file(path, "--cast") as file:
+    with output.output_file(path, "--cast") as file:
         if speed is None:
             shown.record(file, shown.usual_speed(), LONGEST)
         else:

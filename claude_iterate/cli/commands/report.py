@@ -9,9 +9,8 @@ from pathlib import Path
 
 import click
 
-from claude_iterate.cli import completion, options, output
+from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.output_file import output_file
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.system.files import near
 from claude_iterate.views import run_view
@@ -23,12 +22,7 @@ _ENDS = {"html": ".html", "md": ".md", "json": ".json"}
 
 
 @options.command("report", json="Print the report as one JSON document and write no file.")
-@click.option(
-    "--run",
-    metavar="ID",
-    shell_complete=completion.runs,
-    help="Only this run, by its id or its number. Default: all runs of the task.",
-)
+@options.run_option(help="Only this run, by its id or its number. Default: all runs of the task.")
 @click.option(
     "-o",
     "--output",
@@ -61,7 +55,7 @@ def command(
         output.part(text)
         return
     path = Path(target) if target is not None else layout.folder / f"report-{report.run.id}{_ENDS[form]}"
-    with output_file(path, "-o") as file:
+    with output.output_file(path, "-o") as file:
         file.write(text.encode("utf-8", "backslashreplace"))
     output.done(f"Wrote {near(path)}")
     if opens:

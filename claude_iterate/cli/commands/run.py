@@ -9,16 +9,15 @@ from typing import Any, ClassVar
 import click
 from msgspec.structs import replace
 
-from claude_iterate.cli import completion, options, output, picker
+from claude_iterate.cli import completion, options, output, questions
+from claude_iterate.cli.commands.attach import AttachedTerminal
+from claude_iterate.cli.commands.watch import watch_runs
 from claude_iterate.cli.invocation import Invocation, on_terminal
 from claude_iterate.cli.many import run_many
-from claude_iterate.cli.terminal.attached_terminal import AttachedTerminal
-from claude_iterate.cli.terminal.terminal_user import TerminalUser
-from claude_iterate.cli.watched import watch
+from claude_iterate.cli.terminal_user import TerminalUser
 from claude_iterate.errors import UsageProblem
 from claude_iterate.operations import run_checks
 from claude_iterate.operations.launch import launch
-from claude_iterate.operations.run_checks import Completed
 from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.system import front_process
 from claude_iterate.system.front_process import Worker
@@ -32,7 +31,7 @@ _OPTIONS = (
     options.flag("--no-delay", help="No pause between iterations."),
     options.setting_option("stagnation_threshold", "--stagnation-threshold"),
     options.verbose_option,
-    options.flag("-q", "--quiet", help="Show errors only."),
+    options.quiet_option,
     options.setting_option("output", "--output", metavar="LEVEL", more="quiet, progress or verbose."),
     options.setting_option("claude.model", "--model", metavar="NAME"),
     options.setting_option("claude.max_turns", "--max-turns"),
@@ -59,13 +58,13 @@ _OPTIONS = (
         help="With --dry-run: play this recorded run in place of Claude, by its id or its number.",
     ),
     options.flag("--again", help="Run a task although it is completed."),
-    options.flag("--detailed-exit-code", help="A different exit code for each group of reasons to end."),
+    options.detailed_option,
     options.flag("--detach", help="Let it run without this terminal; `attach` shows it."),
     options.flag("--watch", help="Let it run without this terminal, and open `watch` on it."),
 )
 
 
-class OfARun(options.Sections):
+class RunCommand(options.Sections):
     """`run`, `plan` and `build`."""
 
     sections: ClassVar[Mapping[str, Sequence[str]]] = {
@@ -84,18 +83,18 @@ class OfARun(options.Sections):
     }
 
 
-def options_of_a_run(function: options.Function) -> options.Function:
+def run_options(function: options.Function) -> options.Function:
     """The options that `run`, `plan` and `build` share, in the order of the help page."""
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
 
 
-@options.command("run", workspace=False, cls=OfARun, json=JSON)
+@options.command("run", workspace=False, cls=RunCommand, json=JSON)
 @options.names_argument
 @options.flag("--all", "every", help="Run all workspaces of the project, each in a process of its own.")
-@click.option("--parallel", type=options.Whole(0), default=0, metavar="N", help="Of several at most so many at a time.")
-@options_of_a_run
+@click.option("--parallel", type=options.whole(0), default=0, metavar="N", help="Of several at most so many at a time.")
+@run_options
 def command(invocation: Invocation, /, name: tuple[str, ...], every: bool, parallel: int, **given: Any) -> int:
     """Call Claude again and again until the task NAME is done; of several, each in a process of its own.
 
@@ -110,21 +109,27 @@ def command(invocation: Invocation, /, name: tuple[str, ...], every: bool, paral
       claude-iterate run one two --parallel 2        several at once; --all for every workspace
     """
     way = _way(given)
-    asked = _options(invocation, **given)
+    asked = _request(invocation, **given)
     if every or len(name) > 1:
         if way:
             raise UsageProblem(f"--{way} is for one run.", "For several: nohup claude-iterate run ONE TWO &")
         return _many(invocation, name, every, asked, parallel)
     if not name:
         context = click.get_current_context()
-        name = (picker.choose_workspace(context, context.command.params[0]),)
+        name = (questions.choose_workspace(context, context.command.params[0]),)
     return _one(invocation, name[0], asked, way)
+
+
+def run_in_mode(invocation: Invocation, name: str, mode: str, given: dict[str, Any]) -> int:
+    """One run in a mode that is not the workspace's own."""
+    way = _way(given)
+    asked = _request(invocation, **given)
+    return _one(invocation, name, replace(asked, mode=mode, command_line=replace(asked.command_line, verb=mode)), way)
 
 
 def _many(invocation: Invocation, names: tuple[str, ...], every: bool, asked: RunRequest, parallel: int) -> int:
     project = invocation.project
-    if every and names:
-        raise UsageProblem("Choose one of NAME and --all.", "They exclude each other.")
+    options.choose_one({"NAME": names, "--all": every})
     found = project.workspaces() if every else names
     if not found:
         output.note(f"No workspaces in {project.root}. Make one: claude-iterate setup NAME")
@@ -132,29 +137,18 @@ def _many(invocation: Invocation, names: tuple[str, ...], every: bool, asked: Ru
     if asked.cassette:
         line = f"claude-iterate run {found[0]} --dry-run --cassette {asked.cassette}"
         raise UsageProblem("A recorded run is played by one workspace.", f"Run one: {line}")
-    values = asked.settings
-    if values.get("attended"):
+    if asked.settings.get("attended"):
         raise UsageProblem("Attended mode is for one run.", f"Run one: claude-iterate run {found[0]} --attended")
-    return run_many(project, found, asked, parallel, quiet=values.get("output") == "quiet")
-
-
-def run_in_mode(invocation: Invocation, name: str, mode: str, given: dict[str, Any]) -> int:
-    """One run in a mode that is not the workspace's own."""
-    way = _way(given)
-    asked = _options(invocation, **given)
-    return _one(invocation, name, replace(asked, mode=mode, command_line=replace(asked.command_line, verb=mode)), way)
+    return run_many(project, found, asked, parallel, quiet=asked.settings.get("output") == "quiet")
 
 
 def _way(given: dict[str, Any]) -> str:
     """`detach` or `watch`, if the run is to go on without this terminal."""
     detach, watch = given.pop("detach"), given.pop("watch")
+    options.choose_one({"--detach": detach, "--watch": watch}, "Both let it run without this terminal.")
     way = "detach" if detach else "watch" if watch else ""
-    if detach and watch:
-        raise UsageProblem("Choose one of --detach and --watch.", "Both let it run without this terminal.")
-    if way and given["as_json"]:
-        raise UsageProblem(f"Choose one of --{way} and --json.", "The document is about a run that is over.")
-    if way and given["attended"]:
-        raise UsageProblem(f"Choose one of --{way} and --attended.", "An attended run asks on its terminal.")
+    options.choose_one({f"--{way}": way, "--json": given["as_json"]}, "The document is about a run that is over.")
+    options.choose_one({f"--{way}": way, "--attended": given["attended"]}, "An attended run asks on its terminal.")
     return way
 
 
@@ -173,7 +167,7 @@ def _one(invocation: Invocation, name: str, asked: RunRequest, way: str) -> int:
     code = side.wait()
     if code is not None or way != "watch":
         return code or 0
-    watch(lambda: [layout], only=True, asks=True)
+    watch_runs(lambda: [layout], only=True, asks=True)
     return AttachedTerminal(layout, invocation.program, "", invocation.color, asked.detailed).leave()
 
 
@@ -182,58 +176,36 @@ def _run(
 ) -> int:
     project, user, as_json = invocation.project, TerminalUser(worker, detaches), asked.as_json
     if (done := run_checks.to_leave(project, layout, asked, user)) is not None:
-        return _leave(layout, done, as_json)
+        if as_json:  # the answer is that of the run that completed the task
+            output.document(documents.ended_run(layout, done.run, done.exit_code))
+        return done.exit_code
     performed = launch(project, layout, asked, user)
     if as_json:
         output.document(documents.ended_run(layout, performed.run, performed.exit_code, performed.state))
     return performed.exit_code
 
 
-def _options(invocation: Invocation, allow: tuple[str, ...], dry_run: bool, as_json: bool, **given: Any) -> RunRequest:
-    return RunRequest(
-        again=given.pop("again"),
-        skip_permissions=given.pop("dangerously_skip_permissions"),
-        detailed=given.pop("detailed_exit_code"),
-        accept_changes=given.pop("accept_changes"),
-        reset=given.pop("reset"),
-        cassette=_cassette(given.pop("cassette"), dry_run),
-        settings=options.layer_from_options(_settings(**given)).values,
-        allow=allow,
-        dry_run=dry_run,
-        as_json=as_json,
-        color=invocation.color,
-        command_line=options.typed_again(invocation),
-    )
-
-
-def _cassette(given: str | None, dry_run: bool) -> str:
-    if given is None:
-        return ""
-    if not given.strip():
+def _request(invocation: Invocation, dry_run: bool, cassette: str | None, **given: Any) -> RunRequest:
+    """The options as a request; the shorthands become the settings they mean."""
+    if cassette is not None and not cassette.strip():
         raise UsageProblem("--cassette names no run.", "Name one by its number: --dry-run --cassette 1")
-    if not dry_run:
-        raise UsageProblem("--cassette is for a dry run.", f"Add it: --dry-run --cassette {given}")
-    return given
-
-
-def _leave(layout: Layout, done: Completed, as_json: bool) -> int:
-    """The answer is that of the run that completed the task."""
-    if as_json:
-        output.document(documents.ended_run(layout, done.run, done.exit_code))
-    return done.exit_code
-
-
-def _settings(
-    no_delay: bool, verbose: bool, quiet: bool, verify: bool | None, attended: bool | None, **given: Any
-) -> dict[str, Any]:
-    """The options as settings, by dotted key; None means not given. The shorthands become the settings they mean."""
+    if cassette is not None and not dry_run:
+        raise UsageProblem("--cassette is for a dry run.", f"Add it: --dry-run --cassette {cassette}")
+    verbose, quiet, no_delay = (given.pop(name) for name in ("verbose", "quiet", "no_delay"))
     if verbose + quiet + (given["output"] is not None) > 1:
         raise UsageProblem("Choose one of --verbose, --quiet and --output.", "They all set the output level.")
-    if no_delay and given["delay"] is not None:
-        raise UsageProblem("Choose one of --delay and --no-delay.", "They exclude each other.")
-    return given | {
-        "output": options.output_level(verbose, quiet) or given["output"],
-        "delay": 0.0 if no_delay else given["delay"],
-        "attended": attended,
-        "verification.auto_verify": verify,
+    options.choose_one({"--delay": given["delay"] is not None, "--no-delay": no_delay})
+    request = {
+        "again": given.pop("again"),
+        "skip_permissions": given.pop("dangerously_skip_permissions"),
+        "detailed": given.pop("detailed_exit_code"),
+        "accept_changes": given.pop("accept_changes"),
+        "reset": given.pop("reset"),
+        "allow": given.pop("allow"),
+        "as_json": given.pop("as_json"),
     }
+    given["output"] = options.output_level(verbose, quiet) or given["output"]
+    given["delay"] = "0" if no_delay else given["delay"]
+    given["verification__auto_verify"] = given.pop("verify")
+    settings = options.settings_from(given)
+    return options.run_request(invocation, dry_run=dry_run, cassette=cassette or "", settings=settings, **request)

@@ -31,7 +31,7 @@ _SYMBOL = {"survived": "good", "skipped": "warning", "failed": "bad"}
     "--only", multiple=True, metavar="PATTERN", help="Run only these faults, for example 'limit-*'. Repeatable."
 )
 @click.option(
-    "--jobs", type=options.Whole(1, 64), metavar="N", help="How many at the same time. Default: processors + 2."
+    "--jobs", type=options.whole(1, 64), metavar="N", help="How many at the same time. Default: processors + 2."
 )
 def command(_invocation: Invocation, only_list: bool, only: tuple[str, ...], jobs: int | None, as_json: bool) -> int:
     """Run scripted faults against the real loop: hangs, crashes, limits, full disks, kill -9.

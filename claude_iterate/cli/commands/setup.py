@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -9,15 +11,34 @@ import msgspec
 
 from claude_iterate.cli import completion, options, output
 from claude_iterate.cli.invocation import Invocation, has_whole_terminal, on_terminal
-from claude_iterate.cli.terminal import instructions_input
-from claude_iterate.cli.terminal.terminal_user import TerminalUser
+from claude_iterate.cli.terminal_user import TerminalUser
 from claude_iterate.errors import AgentProblem, UsageProblem, WorkspaceProblem
 from claude_iterate.operations import instructions, user
 from claude_iterate.operations.instructions import find_claude
 from claude_iterate.operations.project_commands import propose_commands
-from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
+
+_SCISSORS = "<!-- Everything from this line on is left out. -->"
+_START = """# Task
+
+What should be there when the work is done?
+
+## Done means
+
+- [ ] a result that can be checked, for example: `npm test` passes
+
+## Limits
+
+What must not be touched? What needs a person?
+"""
+_ADVICE = f"""
+{_SCISSORS}
+
+Write down the goal, how to tell that it is reached, and what is out of bounds. Claude reads this text at the start of
+every iteration and remembers nothing else, so name files and commands. Save to keep it; close without saving to
+leave everything as it was.
+"""
 
 
 class _Given(msgspec.Struct, frozen=True):
@@ -53,8 +74,8 @@ def command(invocation: Invocation, /, **flags: Any) -> int:
 
     On a terminal Claude asks what you want and writes them. Without one the text comes from standard input.
     """
-    checks = options.layer_from_options({"verification.checks": flags.pop("verification.checks")})
-    given = _Given(**flags, settings=checks.values)
+    checks = options.settings_from({"verification.checks": flags.pop("verification__checks")})
+    given = _Given(**flags, settings=checks)
     _check(given)
     project = invocation.project
     layout = project.layout(given.name) if project.exists(given.name) else None
@@ -65,7 +86,7 @@ def command(invocation: Invocation, /, **flags: Any) -> int:
     if given.goal is not None or _talks(given, project, layout):
         layout, size = _compose(invocation, layout, given)
     else:
-        text = instructions_input.obtain(given.name, given.source, before)
+        text = _obtain(given.name, given.source, before)
         _refuse_to_replace(layout, before, given.force, f" --from {given.source}" if given.source else "")
         if text is None:
             output.note("Nothing was saved, so nothing was written.")
@@ -96,6 +117,61 @@ def command(invocation: Invocation, /, **flags: Any) -> int:
     return 0
 
 
+def _obtain(name: str, source: str | None, before: bytes | None) -> bytes | None:
+    """The instructions, or None when the user saved nothing. Bad input is a UsageProblem."""
+    if source is not None and source != "-":
+        return _checked(_read_file(source), source)
+    if source == "-" or not on_terminal():
+        data = sys.stdin.buffer.read() if sys.stdin is not None else b""
+        if not data.strip():
+            raise UsageProblem(
+                "No instructions came on standard input.",
+                f"Give a file: claude-iterate setup {name} --from FILE",
+            )
+        return _checked(data, "standard input")
+    return _open_editor(before)
+
+
+def _read_file(source: str) -> bytes:
+    try:
+        return Path(source).read_bytes()
+    except (OSError, ValueError) as error:
+        said = error.strerror if isinstance(error, OSError) else str(error)
+        raise UsageProblem(
+            f"The instructions in {source} cannot be read: {said}.", "Give a text file, or - for standard input."
+        ) from None
+
+
+def _checked(data: bytes, where: str) -> bytes:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise UsageProblem(
+            f"The instructions in {where} are not UTF-8 text (line {line}).", "Save them as UTF-8 and try again."
+        ) from None
+    if not data.removeprefix(b"\xef\xbb\xbf").strip():
+        raise UsageProblem(f"The instructions in {where} are empty.", "Say what Claude should do.")
+    return data
+
+
+def _open_editor(before: bytes | None) -> bytes | None:
+    start = before.decode("utf-8", "replace") if before is not None else _START
+    try:
+        edited = click.edit(start + _ADVICE, extension=".md")
+    except UnicodeDecodeError:
+        raise UsageProblem("What the editor saved is not UTF-8 text.", "Save it as UTF-8 and try again.") from None
+    except (click.ClickException, ValueError) as problem:  # a ValueError: $EDITOR has a quote without its pair
+        why = problem.format_message() if isinstance(problem, click.ClickException) else f"$EDITOR: {problem}."
+        raise UsageProblem(f"No editor could be used: {why}", "Set $EDITOR, or give a file with --from FILE.") from None
+    if edited is None:
+        return None
+    text = edited.partition(_SCISSORS)[0].rstrip() + "\n"
+    if not text.strip() or text.strip() == start.strip():
+        return None
+    return text.encode()
+
+
 def _make_whole(project: Project, layout: Layout | None, given: _Given) -> None:
     """A folder that lost its .metadata.json, for example to an agent's `rm -rf`, becomes a workspace again."""
     if layout is not None and not layout.metadata.exists() and not given.dry_run:
@@ -105,10 +181,8 @@ def _make_whole(project: Project, layout: Layout | None, given: _Given) -> None:
 
 def _check(given: _Given) -> None:
     """Refuse flags that exclude each other."""
-    sources = {"--from": given.source, "--goal": given.goal, "--editor": given.editor}
-    ways = [flag for flag, value in sources.items() if value]
-    if len(ways) > 1:
-        raise UsageProblem(f"Choose one of {' and '.join(ways)}.", "Each says where the instructions come from.")
+    ways = {"--from": given.source, "--goal": given.goal, "--editor": given.editor}
+    options.choose_one(ways, "Each says where the instructions come from.")
     if given.goal is not None and not given.goal.strip():
         raise UsageProblem("The goal is empty.", "Say what should be there when the work is done.")
     if given.editor and not on_terminal():
@@ -151,13 +225,7 @@ def _compose(invocation: Invocation, layout: Layout | None, given: _Given) -> tu
         layout = project.create(given.name, given.mode, given.settings)
     elif not given.dry_run:
         instructions.change_workspace(layout, given.mode, given.settings)
-    asked = RunRequest(
-        dry_run=given.dry_run,
-        as_json=given.as_json,
-        color=invocation.color,
-        purpose="setup",
-        command_line=options.typed_again(invocation),
-    )
+    asked = options.run_request(invocation, "setup", dry_run=given.dry_run, as_json=given.as_json)
     composed = instructions.compose(project, layout, asked, given.goal, TerminalUser())
     if composed.exit_code:
         raise click.exceptions.Exit(composed.exit_code)

@@ -1,12 +1,16 @@
-"""`pause`, `resume`, `stop`, `skip`, `reboot` and `retry`: one way to ask, one table of what can be asked for."""
+"""`pause`, `resume`, `stop`, `skip`, `reboot` and `retry`: one way to ask, one table of requests; and `note`."""
 
 from __future__ import annotations
+
+import sys
 
 import click
 
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
+from claude_iterate.errors import UsageProblem
 from claude_iterate.operations.steering import ask
+from claude_iterate.workspace.run_folder import notes, run_lock
 
 _HELP = {
     "pause": "Let the running iteration of NAME finish, then hold until `resume`.",
@@ -29,9 +33,6 @@ def _command(verb: str, text: str) -> click.Command:
     return command
 
 
-commands = {verb: _command(verb, text) for verb, text in _HELP.items()}
-
-
 def _steer(invocation: Invocation, name: str, verb: str, now: bool, as_json: bool) -> int:
     """Ask, wait for the answer, print it."""
     reply = ask(invocation.project.layout(name), verb, now)
@@ -45,3 +46,51 @@ def _steer(invocation: Invocation, name: str, verb: str, now: bool, as_json: boo
     else:
         output.result(reply.text)
     return 0 if reply.answered or (reply.over and verb == "stop") else 1
+
+
+class _Words(click.Command):
+    """Takes a note that begins with a dash, such as `- use tabs`: a word with blanks in it is not an option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        end = args.index("--") if "--" in args else len(args)
+        flags = [word for word in args[:end] if word.startswith("-") and len(word.split()) == 1 and word != "-"]
+        words = [word for word in args[:end] if word not in flags]
+        try:
+            return super().parse_args(ctx, [*flags, "--", *words, *args[end + 1 :]])
+        except click.NoSuchOption as unknown:
+            if ctx.parent and any(unknown.option_name in known.opts for known in ctx.parent.command.params):
+                raise  # it goes before the command
+            hint = f"If it belongs to the note: {ctx.command_path} NAME -- {unknown.option_name} ..."
+            raise UsageProblem(unknown.message, hint) from None
+
+
+@options.command("note", name_required=True, cls=_Words)
+@click.argument("text", nargs=-1, required=True)
+def note(invocation: Invocation, name: str, text: tuple[str, ...], as_json: bool) -> None:
+    """Leave a note for the next iteration of NAME; `-` takes it from standard input.
+
+    The running iteration is not disturbed. The next one finds the note in its prompt, and where it contradicts the
+    instructions, it wins. What should hold for good belongs into INSTRUCTIONS.md.
+
+    \b
+    Examples:
+      claude-iterate note my-task "The tests need Node 22."
+      claude-iterate note my-task - < findings.md
+      claude-iterate note my-task -- --force is not for us
+    """
+    layout = invocation.project.layout(name)
+    words = " ".join(text) if text != ("-",) else _standard_input()
+    identity = notes.add(layout, words)
+    running = run_lock.holder(layout.lock) is not None
+    document = {"name": name, "note": identity, "running": running}
+    then = "" if running else f"{name} is not running. Next: claude-iterate run {name}"
+    output.answer(as_json, document, "Noted for the next iteration.", then)
+
+
+def _standard_input() -> str:
+    """At most as much as shows that it is too long."""
+    data = sys.stdin.buffer.read(notes.LARGEST + 2) if sys.stdin is not None else b""
+    return data.decode("utf-8", "replace")
+
+
+commands = {"note": note, **{verb: _command(verb, text) for verb, text in _HELP.items()}}

@@ -6,11 +6,10 @@ from typing import Any
 
 import click
 
-from claude_iterate.cli import completion, options, output
-from claude_iterate.cli.group import group
+from claude_iterate.cli import completion, options, output, questions
+from claude_iterate.cli.command_table import group
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.output import printable
-from claude_iterate.cli.terminal import questions
 from claude_iterate.core.formats import plain, plural
 from claude_iterate.core.redact import mask_setting
 from claude_iterate.errors import SettingsProblem
@@ -32,7 +31,7 @@ _global = options.flag("-g", "--global", "globally", help="Your own template, fo
 @click.option("-d", "--description", metavar="TEXT", help="What it is for.")
 @click.option("-t", "--tags", metavar="A,B", help="Words to find it by, separated by commas.")
 @click.option(
-    "-e", "--estimated-iterations", metavar="N", type=options.Whole(1), help="How many iterations it usually takes."
+    "-e", "--estimated-iterations", metavar="N", type=options.whole(1), help="How many iterations it usually takes."
 )
 @_global
 @options.flag("-f", "--force", help="Replace a template of that name; what you do not give again is kept.")

@@ -6,12 +6,11 @@ from pathlib import Path
 
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.terminal.terminal_user import TerminalUser
+from claude_iterate.cli.terminal_user import TerminalUser
 from claude_iterate.core.events import ErrandFinished
 from claude_iterate.core.formats import join_names
 from claude_iterate.core.reports import validation
 from claude_iterate.operations.launch import launch
-from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.system.files import near
 from claude_iterate.workspace.files import atomic, untrusted_files
 from claude_iterate.workspace.files.untrusted_files import Snapshot
@@ -36,15 +35,9 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
     layout = invocation.project.layout(name)
     path = layout.folder / "validation-report.md"
     before = untrusted_files.snapshot(path)
-    asked = RunRequest(
-        settings=options.layer_from_options({"output": options.output_level(verbose, quiet)}).values,
-        dry_run=dry_run,
-        as_json=as_json,
-        color=invocation.color,
-        command_line=options.typed_again(invocation),
-        purpose="validate",
-        report=path.name,
-    )
+    settings = options.settings_from({"output": options.output_level(verbose, quiet)})
+    more = {"settings": settings, "report": path.name}
+    asked = options.run_request(invocation, "validate", dry_run=dry_run, as_json=as_json, **more)
     done = launch(invocation.project, layout, asked, TerminalUser())
     report, found = None, validation.Validation(validation.INVALID, "the call of Claude failed")
     graded = done.state.one_off

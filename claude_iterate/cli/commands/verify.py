@@ -9,19 +9,18 @@ import click
 
 from claude_iterate.cli import completion, options, output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.terminal.terminal_user import TerminalUser
+from claude_iterate.cli.terminal_user import TerminalUser
 from claude_iterate.core.settings.kinds import OWN_FILES
 from claude_iterate.core.tones import CHANGED
 from claude_iterate.errors import UsageProblem
 from claude_iterate.operations.launch import launch
 from claude_iterate.operations.prompt_texts import read_instructions
-from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.views import documents
 from claude_iterate.views.story import EvidenceView, read_story
 from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.layout import Layout
 
-_SETTINGS = ("verification.depth", "worktree")
+_SETTINGS = ("verification__depth", "worktree")
 
 
 @options.command("verify")
@@ -36,7 +35,7 @@ _SETTINGS = ("verification.depth", "worktree")
 @options.flag("--checks-only", help="Run the checks alone: no review, no cost, no Claude.")
 @options.flag("--show-report", help="Print the report.")
 @options.verbose_option
-@options.flag("-q", "--quiet", help="Show errors only.")
+@options.quiet_option
 @options.dangerous_option
 @options.accept_option
 @options.dry_run_option
@@ -53,16 +52,15 @@ def command(invocation: Invocation, /, name: str, show_report: bool, as_json: bo
     project = invocation.project
     layout = project.layout(name)
     read_instructions(layout)
-    asked = RunRequest(
-        settings=options.layer_from_options({**{key: given[key] for key in _SETTINGS}, "output": level}).values,
+    asked = options.run_request(
+        invocation,
+        "verify",
+        settings=options.settings_from({**{key: given[key] for key in _SETTINGS}, "output": level}),
         skip_permissions=given["dangerously_skip_permissions"],
         dry_run=given["dry_run"],
         accept_changes=given["accept_changes"],
         checks_only=given["checks_only"],
         as_json=as_json,
-        color=invocation.color,
-        command_line=options.typed_again(invocation),
-        purpose="verify",
         report=_report_path(layout, given["report_path"], given["dry_run"]) if given["report_path"] else "",
     )
     done = launch(project, layout, asked, TerminalUser())

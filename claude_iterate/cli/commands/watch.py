@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
 
 import click
 
-from claude_iterate.cli import options
+from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.watched import watch
+from claude_iterate.core.rules.endings import in_words
+from claude_iterate.errors import ExpectedError
+from claude_iterate.views import watched_workspace
+from claude_iterate.views.watched_workspace import Seen, WatchedWorkspace
 from claude_iterate.workspace.layout import Layout
 
+_PAUSE = 0.5
 
-@click.command("watch")
+
+@options.command("watch", workspace=False, json="")
 @options.name_argument_of("workspace", required=False)
 @options.flag("--plain", help="One line for each change, also on a terminal.")
-@click.pass_obj
 def command(invocation: Invocation, workspace: str | None, plain: bool) -> None:
     """Watch the runs of all workspaces, or of one. Keys steer a run as the commands do; q leaves, the run goes on.
 
@@ -28,4 +35,52 @@ def command(invocation: Invocation, workspace: str | None, plain: bool) -> None:
     def layouts() -> Sequence[Layout]:
         return [chosen] if chosen is not None else [project.layout(name) for name in project.workspaces()]
 
-    watch(layouts, only=chosen is not None, plain=plain)
+    watch_runs(layouts, only=chosen is not None, plain=plain)
+
+
+def watch_runs(layouts: Callable[[], Sequence[Layout]], only: bool, plain: bool = False, asks: bool = False) -> None:
+    """Until the user leaves; without a terminal until nothing runs. `only`: one workspace. `asks`: Ctrl-C asks whether
+    to leave or to stop the run."""
+    small = os.environ.get("TERM") == "dumb" or not (output.is_terminal(sys.stdout) and output.is_terminal(sys.stdin))
+    if plain or small:
+        _print_changes(layouts)
+        return
+    try:
+        from claude_iterate.operations.watch_screen import WatchScreen
+    except ImportError as missing:
+        raise ExpectedError(f"The full screen needs {missing.name}.", "pip install textual, or use --plain") from None
+    if click.get_current_context().color is False:
+        os.environ["NO_COLOR"] = "1"  # Textual looks there
+    WatchScreen(layouts, only, asks).run()
+
+
+def _print_changes(layouts: Callable[[], Sequence[Layout]]) -> None:
+    """A line when the state, the iteration or the progress of a workspace changes, until nothing runs."""
+    watched: dict[str, WatchedWorkspace] = {}
+    shown: dict[str, tuple[str, ...]] = {}
+    while True:
+        running = False
+        for layout in layouts():
+            found = watched.setdefault(layout.name, WatchedWorkspace(layout)).look()
+            running = running or found.alive
+            line = _line(found)
+            if shown.get(layout.name) != line:
+                shown[layout.name] = line
+                output.result(output.foreign(" · ".join(part for part in line if part)))
+                sys.stdout.flush()
+        if not shown:
+            output.note("There is no workspace here yet. Make one: claude-iterate setup NAME")
+        if not running:
+            return
+        time.sleep(_PAUSE)
+
+
+def _line(seen: Seen) -> tuple[str, ...]:
+    """What a line tells: nothing that changes every second."""
+    row = watched_workspace.summary(seen, 0.0)
+    state = seen.story.state if seen.story is not None and not seen.alive else None
+    cause = ""
+    if state is not None and state.finished is not None:
+        cause = watched_workspace.last_cause(seen, in_words(state.finished, state).cause)
+    cause = f"next: {step}" if (step := watched_workspace.after_kill(seen)) else cause
+    return row.name, row.condition, row.iteration, row.progress, cause

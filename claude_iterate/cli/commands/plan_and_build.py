@@ -1,11 +1,11 @@
-"""`plan NAME`: make or update the plan: `run` in plan mode; with --show, print how it stands."""
+"""`plan NAME` makes the plan, `build NAME` works it off: `run` in another mode. `plan --show` prints how it stands."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from claude_iterate.cli import options, output
-from claude_iterate.cli.commands.run import JSON, OfARun, options_of_a_run, run_in_mode
+from claude_iterate.cli.commands.run import JSON, RunCommand, run_in_mode, run_options
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.formats import plural
 from claude_iterate.core.reports.plan_tasks import DOING, DONE
@@ -14,10 +14,10 @@ from claude_iterate.views.plan_view import PlanView, plan_view
 _BOXES = {DOING: "[~]", DONE: "[x]"}
 
 
-@options.command("plan", cls=OfARun, json=JSON)
-@options_of_a_run
+@options.command("plan", cls=RunCommand, json=JSON)
+@run_options
 @options.flag("--show", help="Print how the plan stands; Claude is not called.")
-def command(invocation: Invocation, /, name: str, show: bool, **given: Any) -> int:
+def plan(invocation: Invocation, /, name: str, show: bool, **given: Any) -> int:
     """Make or update IMPLEMENTATION_PLAN.md of NAME from its instructions, the specifications and the code.
 
     It is `run` in plan mode: nothing is implemented. `build NAME` works off the plan.
@@ -31,6 +31,25 @@ def command(invocation: Invocation, /, name: str, show: bool, **given: Any) -> i
     if show:
         return _show(invocation, name, given["as_json"])
     return run_in_mode(invocation, name, "plan", given)
+
+
+@options.command("build", cls=RunCommand, json=JSON)
+@run_options
+def build(invocation: Invocation, /, name: str, **given: Any) -> int:
+    """Work off the plan of NAME, one task per iteration, until nothing in it is open.
+
+    It is `run` in build mode. A finished plan is a claim: checks and review still prove it.
+
+    \b
+    Examples:
+      claude-iterate build my-task             until every task is ticked
+      claude-iterate build my-task -m 1        one task
+      claude-iterate build my-task --dry-run   try it without Claude
+    """
+    return run_in_mode(invocation, name, "build", given)
+
+
+commands = {"plan": plan, "build": build}
 
 
 def _show(invocation: Invocation, name: str, as_json: bool) -> int:

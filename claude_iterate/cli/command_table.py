@@ -1,8 +1,18 @@
-"""The table of commands: what people type, where it is, what it is for. `--help` is made from it alone."""
+"""The table of commands: what people type, where it is, what it is for. `--help` is made from it alone.
+
+A module in `commands/` offers a click command called `command`, or several by their names in `commands`; what a command
+returns is the exit code (None: 0).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import ClassVar
+
+import click
 import msgspec
+
+from claude_iterate.core.names import nearest
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -20,8 +30,8 @@ COMMANDS = (
     Row("Task", "edit", "edit", "Improve the instructions with Claude."),
     Row("Task", "validate", "validate", "Let Claude grade the instructions."),
     Row("Run", "run", "run", "Call Claude again and again until the task is done."),
-    Row("Run", "plan", "make_plan", "Make or update the plan: tasks for `build`."),
-    Row("Run", "build", "build", "Work off the plan, one task per iteration."),
+    Row("Run", "plan", "plan_and_build", "Make or update the plan: tasks for `build`."),
+    Row("Run", "build", "plan_and_build", "Work off the plan, one task per iteration."),
     Row("Run", "verify", "verify", "Prove that it is done: checks, an independent review."),
     Row("Look", "list", "list", "List the workspaces."),
     Row("Look", "show", "show", "Show one workspace: progress, last run, proof."),
@@ -38,9 +48,9 @@ COMMANDS = (
     Row("Steer", "skip", "steer", "End the running iteration and begin the next."),
     Row("Steer", "reboot", "steer", "Do the running iteration again with fresh context."),
     Row("Steer", "retry", "steer", "End a wait for a limit and try again now."),
-    Row("Steer", "note", "note", "Tell the next iteration something."),
+    Row("Steer", "note", "steer", "Tell the next iteration something."),
     Row("Keep", "reset", "reset", "Set the counters to 0 and a stale claim aside."),
-    Row("Keep", "clean", "clean", "Archive a workspace, then delete it."),
+    Row("Keep", "clean", "archive", "Archive a workspace, then delete it."),
     Row("Keep", "template", "template", "Keep instructions and settings for new workspaces."),
     Row("Keep", "archive", "archive", "Put workspaces away as files, and bring them back."),
     Row("Set up", "config", "config", "Read and change settings."),
@@ -69,3 +79,50 @@ ALIASES = {
     "settings": "config",
 }
 """Words that people type for a command. `status` is `show` with a NAME, and `list` without."""
+
+
+class Group(click.Group):
+    """Knows short names, and suggests a command for a word that it does not know."""
+
+    aliases: ClassVar[Mapping[str, str]] = {"ls": "list", "rm": "delete", "remove": "delete"}
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return super().get_command(ctx, self.aliases.get(cmd_name, cmd_name))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        found = self.get_command(ctx, args[0])
+        if found is not None:
+            return found.name, found, args[1:]  # by its own name, so that messages have that
+        if ctx.resilient_parsing:  # a shell asks for completion: it is no place for messages
+            return None, None, args[1:]
+        if args[0].startswith("-"):
+            return super().resolve_command(ctx, args)
+        near = nearest(args[0], self.list_commands(ctx)) or nearest(args[0], self.aliases)
+        meant = f" Did you mean '{self.aliases.get(near[0]) or near[0]}'?" if near else self.advice(args[0])
+        raise click.UsageError(f"No such command '{args[0]}'.{meant}", ctx)
+
+    def advice(self, _word: str) -> str:
+        """What to say when no command is similar."""
+        return f" There are: {', '.join(self.commands)}."
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(self.commands)  # in the order in which they are needed, not by letter
+
+
+def group(name: str, sentence: str, commands: Iterable[click.Command]) -> click.Group:
+    """The group; alone it prints its help."""
+    return Group(
+        name,
+        {command.name or "": command for command in commands},
+        callback=_help_when_alone,
+        invoke_without_command=True,
+        help=sentence,
+    )
+
+
+@click.pass_context
+def _help_when_alone(context: click.Context) -> None:
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())

@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterator
 import click
 from msgspec.structs import replace
 
-from claude_iterate.cli import output
+from claude_iterate.cli import output, questions
 from claude_iterate.cli.invocation import on_terminal
-from claude_iterate.cli.terminal import attended, keys, questions
-from claude_iterate.cli.terminal.detaching import AtOnce
+from claude_iterate.cli.terminal_steering import AtOnce, Question, listening
 from claude_iterate.core.events import Requested
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.run_spec import RunSpec
@@ -71,12 +70,12 @@ class TerminalUser:
         elif plan.purpose != "run" or not on_terminal():
             yield plan
         elif plan.settings.attended:
-            question = attended.Question(plan.layout)
+            question = Question(plan.layout)
             yield replace(plan, ask=question, listen=question.held)
         elif plan.settings.output != "progress":
             yield plan
         else:
-            with keys.listening(leave) as listen:
+            with listening(leave) as listen:
                 yield replace(plan, listen=listen, keys=True, detaches=leave is not None)
 
     def _accompanied(self, listen: Callable[[RunState], list[Requested]]) -> Callable[[RunState], list[Requested]]:
