@@ -20,7 +20,7 @@ from claude_iterate.core.sanitize import sanitize_lines
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.text import ending_lines, event_lines, run_lines
 from claude_iterate.text.claude_lines import Transcript
-from claude_iterate.text.line_blocks import WHOLE, first_and_rest, indented
+from claude_iterate.text.line_blocks import first_and_rest, indented
 from claude_iterate.text.proof_lines import claim_remarks
 from claude_iterate.text.run_lines import worktree_left
 from claude_iterate.workspace.files.restorable_file import RestorableFile
@@ -241,7 +241,7 @@ class TextLog:
         self._cut = False
         self._written_at = 0.0
         self._logged: dict[str, str] = {}
-        self._transcript = Transcript(WHOLE)
+        self._transcript = Transcript(whole=True)
         self._framed: dict[type, Callable[[Any, float], list[str]]] = {
             RunStarted: header,
             IterationStarted: self._iteration_started,

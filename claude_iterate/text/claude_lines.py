@@ -9,29 +9,26 @@ from collections.abc import Callable
 from typing import Any
 
 from claude_iterate.core import events
-from claude_iterate.core.events import Event, ResultReported, Said, Thought, Told, ToolAnswered, ToolCalled
-from claude_iterate.core.formats import clip, duration, money, one_line, plural, precise_moment
-from claude_iterate.text.line_blocks import Limits, first_and_rest, indented, indented_head, indented_text
-from claude_iterate.text.tool_lines import call_lines, headline, result_lines
+from claude_iterate.core.formats import clip, plural, duration, money, one_line, precise_moment
+from claude_iterate.text.line_blocks import first_and_rest, indented, indented_head, indented_text
+from claude_iterate.text.tool_lines import OUTPUT_LINES, call_lines, headline, result_lines
 
 SUB_AGENT = "    "
 _NOISE = frozenset({"thinking_tokens"})
 """Notes of Claude Code that come by the second and say nothing to a reader."""
 
 
-def lines(event: events.Event, limits: Limits) -> list[str]:
-    """The lines of an event of Claude's stream; none for an event of the run itself."""
+def lines(event: events.Event, whole: bool) -> list[str]:
+    """The lines of an event of Claude's stream; none for an event of the run itself. `whole`: nothing is shortened, as
+    in the log."""
     kind = type(event)
-    write = _WRITERS.get(kind)
-    if write is not None:
-        return write(event)
-    if kind in _NESTED:
-        block = _NESTED[kind](event)
-    elif kind in _LIMITED:
-        block = _LIMITED[kind](event, limits)
+    if kind in _LIMITED:
+        block = _LIMITED[kind](event, whole)
+    elif kind in _WRITERS:
+        block = _WRITERS[kind](event)
     else:
         return []
-    return [indented_text(text, SUB_AGENT) for text in block] if event.parent else block  # type: ignore[union-attr]
+    return [indented_text(text, SUB_AGENT) for text in block] if getattr(event, "parent", "") else block
 
 
 def _assistant_text(event: events.Said) -> list[str]:
@@ -48,8 +45,8 @@ def _thinking(event: events.Thought) -> list[str]:
     return [f"💭 {text}", *_cut_mark(event.cut)]
 
 
-def _prompt_sent(event: events.Told, limits: Limits) -> list[str]:
-    text, *more = indented_head(event.text or "(empty message to the model)", limits.output, "  ")
+def _prompt_sent(event: events.Told, whole: bool) -> list[str]:
+    text, *more = indented_head(event.text or "(empty message to the model)", None if whole else OUTPUT_LINES, "  ")
     first, feed, rest = text.partition("\n")
     return [f"→ {first.lstrip()}{feed}{rest}", *more, *_cut_mark(event.cut)]
 
@@ -134,18 +131,15 @@ def _cut_mark(characters: int) -> list[str]:
     return [f"... ({plural(characters, 'more character')} in the raw output)"] if characters else []
 
 
-_LIMITED: dict[type, Callable[[Any, Limits], list[str]]] = {
+_LIMITED: dict[type, Callable[[Any, bool], list[str]]] = {
     events.ToolCalled: call_lines,
     events.ToolAnswered: result_lines,
     events.Told: _prompt_sent,
 }
-"""Events of which the log may show more than the console. All others have the same lines within any limits."""
-_NESTED: dict[type, Callable[[Any], list[str]]] = {
+"""Events of which the log may show more than the console. All others have the same lines in both."""
+_WRITERS: dict[type, Callable[[Any], list[str]]] = {
     events.Said: _assistant_text,
     events.Thought: _thinking,
-}
-"""They can come from a sub-agent, as those that are limited: they have a `parent`."""
-_WRITERS: dict[type, Callable[[Any], list[str]]] = {
     events.TaskStarted: _task_start,
     events.TaskEnded: _task_end,
     events.ApiRetried: _api_retry,
@@ -159,55 +153,43 @@ _WRITERS: dict[type, Callable[[Any], list[str]]] = {
 }
 
 
-PARAGRAPHS = frozenset({Said, Thought, Told, ResultReported})
+PARAGRAPHS = frozenset({events.Said, events.Thought, events.Told, events.ResultReported})
 ABOUT_COLUMNS = 80
 MOST_OPEN = 1000
 
 
 class Transcript:
-    """Gives the lines of one event after the other."""
+    """Claude's events one after another: empty lines where a reader needs them, each result tied to its call."""
 
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits
+    def __init__(self, whole: bool) -> None:
+        self._whole = whole
         self._before: type | None = None
         self._open: dict[str, str] = {}
-        self._latest: ToolCalled | None = None
-        """The call right above: its headline is made only if something else comes before its answer."""
+        """The headline of each call that has no answer yet; its input can be large."""
+        self._latest = ""
 
-    def lines(self, event: Event) -> list[str]:
+    def lines(self, event: events.Event) -> list[str]:
         """The lines of the next event, with an empty one ahead where a new paragraph begins."""
-        block = lines(event, self._limits)
+        block = lines(event, self._whole)
         if not block:
             return block
         kind, before = type(event), self._before
         self._before = kind
-        if isinstance(event, ToolCalled):
-            if self._latest is not None:
-                self._keep_latest()
-            self._latest = event
+        if isinstance(event, events.ToolCalled):
+            if len(self._open) >= MOST_OPEN:
+                self._open.clear()
+            self._open[event.id], self._latest = headline(event), event.id
             return ["", *block]
-        if isinstance(event, ToolAnswered):
-            about = self._about(event)
-            return [block[0] + about, *block[1:]] if about else block
+        if isinstance(event, events.ToolAnswered):
+            return [block[0] + self._about(event), *block[1:]]
         return ["", *block] if kind is not before and kind in PARAGRAPHS else block
 
     def interrupted(self) -> None:
         """Something else was written in between."""
         self._before = None
 
-    def _keep_latest(self) -> None:
-        """Remember the latest call by its headline, because its input can be large."""
-        call, self._latest = self._latest, None
-        if call is not None:
-            if len(self._open) >= MOST_OPEN:
-                self._open.clear()
-            self._open[call.id] = headline(call)
-
-    def _about(self, event: ToolAnswered) -> str:
-        """Nothing when the call stands right above; else which call this answers."""
-        if self._latest is not None and self._latest.id == event.id:
-            self._latest = None
-            return ""
-        self._keep_latest()
-        call = self._open.pop(event.id, "")
-        return f"  ← {clip(call, ABOUT_COLUMNS)}" if call else ""
+    def _about(self, event: events.ToolAnswered) -> str:
+        """Which call this answers; nothing when the call stands right above."""
+        call, latest = self._open.pop(event.id, ""), self._latest
+        self._latest = ""
+        return f"  ← {clip(call, ABOUT_COLUMNS)}" if call and event.id != latest else ""

@@ -12,19 +12,13 @@ from typing import Any
 
 from claude_iterate.core.events import ToolAnswered, ToolCalled
 from claude_iterate.core.events.stream_events import telling
-from claude_iterate.core.formats import one_line, plural
-from claude_iterate.text.line_blocks import (
-    INDENT,
-    Limits,
-    first_and_rest,
-    head,
-    indented,
-    indented_head,
-    indented_text,
-)
+from claude_iterate.core.formats import plural, one_line
+from claude_iterate.text.line_blocks import INDENT, first_and_rest, head, indented, indented_head, indented_text
 
 DEEPER = INDENT * 2
 SHORT = 80
+READ_LINES, OUTPUT_LINES, VALUE_LENGTH = 15, 20, 200
+"""What the console shows of a file that was read, of a tool's output, and of a value of its input. The log has all."""
 LABELS = {
     "file_path": "File",
     "notebook_path": "File",
@@ -38,20 +32,19 @@ LABELS = {
 }
 
 
-def call_lines(call: ToolCalled, limits: Limits) -> list[str]:
-    """The tool's name, then its input."""
+def call_lines(call: ToolCalled, whole: bool) -> list[str]:
+    """The tool's name, then its input. `whole`: nothing is shortened, as in the log."""
+    special, shown = _CALLS.get(call.name, (None, frozenset()))
     block = [f"🔧 {call.name} tool"]
-    values = call.input
-    special = _CALLS.get(call.name)
-    shown: frozenset[str] = frozenset()
     if special is not None:
-        write, shown = special
-        write(values, block)
-    for key, value in values.items():
+        file = call.input.get("file_path")
+        block += [f"{INDENT}File: {_text(file)}"] if file is not None and "file_path" in shown else []
+        block += special(call.input)
+    for key, value in call.input.items():
         if key not in shown:
-            _value(LABELS.get(key, key), value, limits.value, block)
-    if call.name == "Write" and limits.written != 0 and values.get("content"):
-        block += indented_head(_text(values["content"]).removesuffix("\n"), limits.written, DEEPER)
+            block += _value(LABELS.get(key, key), _text(value), whole)
+    if call.name == "Write" and whole and call.input.get("content"):
+        block += indented_head(_text(call.input["content"]).removesuffix("\n"), None, DEEPER)
     return block
 
 
@@ -64,48 +57,30 @@ def headline(call: ToolCalled) -> str:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False, default=str)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _value(label: str, value: Any, limit: int | None, block: list[str]) -> None:
+def _value(label: str, text: str, whole: bool) -> list[str]:
     """On the console one line, shortened; in the log all of it."""
-    text = _text(value)
-    if limit is not None:
-        # Cut before joining: a value can be megabytes, and only its beginning is wanted.
-        flat = one_line(text[: limit * 4])
-        missing = len(flat) > limit or len(text) > limit * 4
-        block.append(f"{INDENT}{label}: {flat[: limit - 1] + '…' if missing else flat}")
-    else:
-        _whole(label, text, block)
+    if whole:
+        return [f"{INDENT}{label}:", indented_text(text, DEEPER)] if "\n" in text else [f"{INDENT}{label}: {text}"]
+    # Cut before joining: a value can be megabytes, and only its beginning is wanted.
+    flat = one_line(text[: VALUE_LENGTH * 4])
+    missing = len(flat) > VALUE_LENGTH or len(text) > VALUE_LENGTH * 4
+    return [f"{INDENT}{label}: {flat[: VALUE_LENGTH - 1] + '…' if missing else flat}"]
 
 
-def _whole(label: str, text: str, block: list[str]) -> None:
-    if "\n" in text:
-        block.append(f"{INDENT}{label}:")
-        block.append(indented_text(text, DEEPER))
-    else:
-        block.append(f"{INDENT}{label}: {text}")
-
-
-def _file(values: dict[str, Any], block: list[str]) -> None:
-    if "file_path" in values:
-        block.append(f"{INDENT}File: {_text(values['file_path'])}")
-
-
-def _read_call(values: dict[str, Any], block: list[str]) -> None:
-    _file(values, block)
+def _read_call(values: dict[str, Any]) -> list[str]:
     offset, limit = values.get("offset"), values.get("limit")
     if offset is None and limit is None:
-        return
+        return []
     first = offset if isinstance(offset, int) and offset > 0 else 1
     last = str(first + limit - 1) if isinstance(limit, int) else "end"
-    block.append(f"{INDENT}Range: Lines {first}-{last}")
+    return [f"{INDENT}Range: Lines {first}-{last}"]
 
 
-def _edit_call(values: dict[str, Any], block: list[str]) -> None:
-    _file(values, block)
+def _edit_call(values: dict[str, Any]) -> list[str]:
+    block = []
     for key, label in (("old_string", "Replacing"), ("new_string", "With")):
         if key not in values:
             continue
@@ -113,36 +88,30 @@ def _edit_call(values: dict[str, Any], block: list[str]) -> None:
         if "\n" not in text and len(text) < SHORT:
             block.append(f'{INDENT}{label}: "{text}"')
         else:
-            block.append(f"{INDENT}{label}:")
-            block.append(DEEPER + text.replace("\n", "\n" + DEEPER))
-    if values.get("replace_all"):
-        block.append(f"{INDENT}Mode: Replace all occurrences")
+            block += [f"{INDENT}{label}:", DEEPER + text.replace("\n", "\n" + DEEPER)]
+    return [*block, f"{INDENT}Mode: Replace all occurrences"] if values.get("replace_all") else block
 
 
-def _write_call(values: dict[str, Any], block: list[str]) -> None:
-    _file(values, block)
+def _write_call(values: dict[str, Any]) -> list[str]:
     if "content" not in values:
-        return
+        return []
     text = _text(values["content"])
     size = len(text.encode("utf-8", "replace")) / 1024
     lines = text.count("\n") + (1 if text and not text.endswith("\n") else 0)
-    block.append(
-        f"{INDENT}Content size: {f'{size:.1f}' if size >= 0.1 else f'{size:.2f}'} KB ({plural(lines, 'line')})"
-    )
+    return [f"{INDENT}Content size: {f'{size:.1f}' if size >= 0.1 else f'{size:.2f}'} KB ({plural(lines, 'line')})"]
 
 
-def _bash_call(values: dict[str, Any], block: list[str]) -> None:
-    if "command" in values:
-        _whole("Command", _text(values["command"]), block)
+def _bash_call(values: dict[str, Any]) -> list[str]:
+    return _value("Command", _text(values["command"]), whole=True) if "command" in values else []
 
 
-_Special = Callable[[dict[str, Any], list[str]], None]
-_CALLS: dict[str, tuple[_Special, frozenset[str]]] = {
+_CALLS: dict[str, tuple[Callable[[dict[str, Any]], list[str]] | None, frozenset[str]]] = {
     "Read": (_read_call, frozenset({"file_path", "offset", "limit"})),
     "Edit": (_edit_call, frozenset({"file_path", "old_string", "new_string", "replace_all"})),
     "Write": (_write_call, frozenset({"file_path", "content"})),
     "Bash": (_bash_call, frozenset({"command"})),
 }
+"""Tools whose input has a form of its own, and the keys that it shows."""
 
 
 STRING_NOT_FOUND = (
@@ -157,30 +126,30 @@ STRING_NOT_FOUND = (
 )
 
 
-def result_lines(answer: ToolAnswered, limits: Limits) -> list[str]:
+def result_lines(answer: ToolAnswered, whole: bool) -> list[str]:
     """What became of a call."""
-    block = _error(answer, limits) if answer.is_error else _RESULTS.get(answer.name, _other_result)(answer, limits)
+    block = _error(answer, whole) if answer.is_error else _RESULTS.get(answer.name, _other_result)(answer, whole)
     if answer.cut:
         block.append(f"{INDENT}... ({plural(answer.cut, 'more character')} in the raw output)")
     return block
 
 
-def _error(answer: ToolAnswered, limits: Limits) -> list[str]:
+def _error(answer: ToolAnswered, whole: bool) -> list[str]:
     text = answer.text.strip().removeprefix("<tool_use_error>").removesuffix("</tool_use_error>")
     if answer.name == "Edit" and "not found in file" in text:
         # The console has shown the string with the call; the log keeps Claude's words as well.
-        said = [] if limits.output is not None else ["", indented_text(text)]
+        said = [] if not whole else ["", indented_text(text)]
         return [*STRING_NOT_FOUND, *said]
     first, rest = first_and_rest(text.removeprefix("Error: "))
     return [f"❌ {answer.name or 'Tool'} failed: {first or 'no reason given'}", *indented(rest)]
 
 
-def _read_result(answer: ToolAnswered, limits: Limits) -> list[str]:
+def _read_result(answer: ToolAnswered, whole: bool) -> list[str]:
     text = answer.text.rstrip("\n")
     if not text[:12].lstrip()[:1].isdecimal():
         # An image, an empty file, a file unchanged since the last Read: there are no numbered lines.
-        return ["✓ File read successfully", *_body(text, limits.read)]
-    shown, more = head(text, limits.read)
+        return ["✓ File read successfully", *_body(text, None if whole else READ_LINES)]
+    shown, more = head(text, None if whole else READ_LINES)
     file = answer.facts.get("file")
     count = file.get("numLines") if isinstance(file, dict) else None
     if not isinstance(count, int):
@@ -203,17 +172,17 @@ def _numbered(line: str) -> str:
     return f"{number:>6} | {text}"
 
 
-def _edit_result(answer: ToolAnswered, limits: Limits) -> list[str]:
-    return ["✓ Edit applied", *_for_the_log(answer, limits)]
+def _edit_result(answer: ToolAnswered, whole: bool) -> list[str]:
+    return ["✓ Edit applied", *_for_the_log(answer, whole)]
 
 
-def _write_result(answer: ToolAnswered, limits: Limits) -> list[str]:
+def _write_result(answer: ToolAnswered, whole: bool) -> list[str]:
     created = answer.facts.get("type") == "create" or answer.text.startswith("File created")
-    return ["✓ File created" if created else "✓ File written", *_for_the_log(answer, limits)]
+    return ["✓ File created" if created else "✓ File written", *_for_the_log(answer, whole)]
 
 
-def _bash_result(answer: ToolAnswered, limits: Limits) -> list[str]:
-    return [*_command_end(answer.facts), *_body(answer.text, limits.output)]
+def _bash_result(answer: ToolAnswered, whole: bool) -> list[str]:
+    return [*_command_end(answer.facts), *_body(answer.text, None if whole else OUTPUT_LINES)]
 
 
 def _command_end(facts: Mapping[str, object]) -> list[str]:
@@ -228,8 +197,8 @@ def _command_end(facts: Mapping[str, object]) -> list[str]:
     return ["✓ Command finished", f"{INDENT}Exit code: 0"]
 
 
-def _other_result(answer: ToolAnswered, limits: Limits) -> list[str]:
-    return [f"✓ {answer.name or 'Tool'} finished", *_body(answer.text, limits.output)]
+def _other_result(answer: ToolAnswered, whole: bool) -> list[str]:
+    return [f"✓ {answer.name or 'Tool'} finished", *_body(answer.text, None if whole else OUTPUT_LINES)]
 
 
 def _body(text: str, limit: int | None) -> list[str]:
@@ -237,12 +206,12 @@ def _body(text: str, limit: int | None) -> list[str]:
     return indented_head(text, limit) if text else [f"{INDENT}(no output)"]
 
 
-def _for_the_log(answer: ToolAnswered, limits: Limits) -> list[str]:
+def _for_the_log(answer: ToolAnswered, whole: bool) -> list[str]:
     """Claude's sentence about a file it changed says nothing new, so only the log has it."""
-    return [] if limits.output is not None or not answer.text else [indented_text(answer.text.rstrip("\n"))]
+    return [] if not whole or not answer.text else [indented_text(answer.text.rstrip("\n"))]
 
 
-_RESULTS: dict[str, Callable[[ToolAnswered, Limits], list[str]]] = {
+_RESULTS: dict[str, Callable[[ToolAnswered, bool], list[str]]] = {
     "Read": _read_result,
     "Edit": _edit_result,
     "Write": _write_result,

@@ -33,7 +33,6 @@ from claude_iterate.core.events import (
 from claude_iterate.core.outcomes.classes import classify
 from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.text import claude_lines
-from claude_iterate.text.line_blocks import CONSOLE
 
 RECORDINGS = sorted((Path(__file__).parents[1] / "fixtures").glob("claude-*/*.ndjson"))
 
@@ -79,7 +78,7 @@ def test_every_block_of_every_recording_is_shown(path: Path) -> None:
             or isinstance(event, TasksListed | ToolDenied)  # other events tell it to readers
         )
         if not unsaid and not (isinstance(event, Said) and not event.text):
-            assert claude_lines.lines(event, CONSOLE), event
+            assert claude_lines.lines(event, whole=False), event
 
 
 def test_a_result_knows_its_tool() -> None:
@@ -130,7 +129,7 @@ def test_a_result_tells_how_long_it_took() -> None:
     event = one({"type": "result", "is_error": False, "duration_ms": 1200, "duration_api_ms": 900, "total_cost_usd": 0})
     assert isinstance(event, ResultReported)
     assert (event.duration_ms, event.duration_api_ms) == (1200, 900)
-    assert " · 1.2s · " in claude_lines.lines(event, CONSOLE)[0]
+    assert " · 1.2s · " in claude_lines.lines(event, whole=False)[0]
 
 
 def test_the_sorts_of_events() -> None:
@@ -294,7 +293,7 @@ VALUES = st.sampled_from(
 def test_any_json_is_survived(document: object) -> None:
     """Whatever types stand where others were expected; and what comes out can be shown."""
     for event in Translator().translate(json.dumps(document).encode()):
-        claude_lines.lines(event, CONSOLE)
+        claude_lines.lines(event, whole=False)
 
 
 def test_the_context_is_as_full_as_the_last_request_was_large() -> None:

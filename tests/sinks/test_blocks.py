@@ -28,7 +28,6 @@ from claude_iterate.core.events import (
     ToolCalled,
 )
 from claude_iterate.text.claude_lines import Transcript, lines
-from claude_iterate.text.line_blocks import CONSOLE, WHOLE
 
 
 @pytest.mark.parametrize(
@@ -73,13 +72,13 @@ from claude_iterate.text.line_blocks import CONSOLE, WHOLE
 )
 def test_formats(event: StreamEvent, expected: list[str]) -> None:
     """Each kind of event has its lines."""
-    assert "\n".join(lines(event, CONSOLE)) == "\n".join(expected)
+    assert "\n".join(lines(event, whole=False)) == "\n".join(expected)
 
 
 @pytest.mark.parametrize("event", [Said("a\n\nb", "p"), ToolCalled("1", "Bash", {"command": "ls"}, "p")])
 def test_sub_agents_are_indented(event: StreamEvent) -> None:
     """What a sub-agent does stands one level to the right."""
-    assert [line.startswith("    ") for line in "\n".join(lines(event, WHOLE)).split("\n") if line] == [True, True]
+    assert [line.startswith("    ") for line in "\n".join(lines(event, whole=True)).split("\n") if line] == [True, True]
 
 
 def test_every_stream_event_shows_something() -> None:
@@ -90,8 +89,8 @@ def test_every_stream_event_shows_something() -> None:
     for kind in set(typing.get_args(events.StreamEvent)) - silent:
         hints = typing.get_type_hints(kind)
         required = [filled[hints[name]] for name in kind.__struct_fields__[: _required(kind)]]
-        assert lines(kind(*required), CONSOLE), kind
-        assert lines(kind(*required), WHOLE), kind
+        assert lines(kind(*required), whole=False), kind
+        assert lines(kind(*required), whole=True), kind
 
 
 def _required(kind: type[msgspec.Struct]) -> int:
@@ -100,12 +99,12 @@ def _required(kind: type[msgspec.Struct]) -> int:
 
 def test_events_of_the_run_are_not_claudes() -> None:
     """`lines` is for the stream alone."""
-    assert lines(events.AgentStarted(1), CONSOLE) == []
+    assert lines(events.AgentStarted(1), whole=False) == []
 
 
 def test_paragraphs() -> None:
     """An empty line before each call and where talk begins, none within."""
-    transcript = Transcript(CONSOLE)
+    transcript = Transcript(whole=False)
     block = [
         line
         for event in (
@@ -136,7 +135,7 @@ def test_paragraphs() -> None:
 
 def test_results_of_parallel_calls_name_their_call() -> None:
     """A result that does not stand under its call says which call it answers, found by the id."""
-    transcript = Transcript(CONSOLE)
+    transcript = Transcript(whole=False)
     transcript.lines(ToolCalled("1", "Bash", {"command": "first"}))
     transcript.lines(ToolCalled("2", "Bash", {"command": "second"}))
     assert transcript.lines(ToolAnswered("1", "Bash", "x"))[0] == "✓ Command finished  ← Bash first"

@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 
 from claude_iterate.core.events import ToolCalled
-from claude_iterate.text.line_blocks import CONSOLE, WHOLE, Limits
 from claude_iterate.text.tool_lines import call_lines, headline
 
 
-def shown(name: str, limits: Limits = CONSOLE, **values: Any) -> list[str]:
-    return "\n".join(call_lines(ToolCalled("1", name, values), limits)).split("\n")
+def shown(name: str, whole: bool = False, **values: Any) -> list[str]:
+    return "\n".join(call_lines(ToolCalled("1", name, values), whole)).split("\n")
 
 
 @pytest.mark.parametrize(
@@ -64,7 +63,7 @@ def test_write_shows_the_size() -> None:
     text = "ä" * 614 + "\n" + "line\n" * 3
     head = ["🔧 Write tool", "   File: a", "   Content size: 1.2 KB (4 lines)"]
     assert shown("Write", file_path="a", content=text) == head
-    assert shown("Write", WHOLE, file_path="a", content="one\ntwo\n")[2:] == [
+    assert shown("Write", True, file_path="a", content="one\ntwo\n")[2:] == [
         "   Content size: 0.01 KB (2 lines)",
         "      one",
         "      two",
@@ -97,7 +96,7 @@ def test_other_tools_show_every_key() -> None:
     block = shown("mcp__x__do", first="a\nb", second={"k": ["ü"]}, third="y" * 300)
     assert block[1:3] == ["   first: a b", '   second: {"k": ["ü"]}']
     assert block[3] == "   third: " + "y" * 199 + "…"
-    assert shown("mcp__x__do", WHOLE, first="a\nb", third="y" * 300) == [
+    assert shown("mcp__x__do", True, first="a\nb", third="y" * 300) == [
         "🔧 mcp__x__do tool",
         "   first:",
         "      a",

@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 
 from claude_iterate.core.events import ToolAnswered
-from claude_iterate.text.line_blocks import CONSOLE, WHOLE, Limits
 from claude_iterate.text.tool_lines import result_lines
 
 
-def shown(name: str, text: str, limits: Limits = CONSOLE, **more: Any) -> list[str]:
-    return "\n".join(result_lines(ToolAnswered("1", name, text, **more), limits)).split("\n")
+def shown(name: str, text: str, whole: bool = False, **more: Any) -> list[str]:
+    return "\n".join(result_lines(ToolAnswered("1", name, text, **more), whole)).split("\n")
 
 
 def test_read_shows_15_numbered_lines() -> None:
@@ -21,7 +20,7 @@ def test_read_shows_15_numbered_lines() -> None:
     block = shown("Read", text)
     assert block[:2] == ["✓ File read successfully (45 lines)", "     1 | line 1"]
     assert block[15:] == ["    15 | line 15", "     ... (30 more lines)"]
-    assert len(shown("Read", text, WHOLE)) == 46
+    assert len(shown("Read", text, True)) == 46
 
 
 def test_read_understands_the_older_arrow_and_keeps_tabs() -> None:
@@ -48,7 +47,7 @@ def test_the_word_error_is_no_error() -> None:
 def test_edit_and_write() -> None:
     """One line each; the log keeps Claude's sentence."""
     assert shown("Edit", "The file a has been updated") == ["✓ Edit applied"]
-    assert shown("Edit", "The file a has been updated", WHOLE)[1:] == ["   The file a has been updated"]
+    assert shown("Edit", "The file a has been updated", True)[1:] == ["   The file a has been updated"]
     assert shown("Write", "The file a has been updated") == ["✓ File written"]
     assert shown("Write", "x", facts={"type": "create"}) == ["✓ File created"]
     assert shown("Write", "File created successfully at: a") == ["✓ File created"]
@@ -64,7 +63,7 @@ def test_bash_shows_20_lines() -> None:
         *(f"   {number}" for number in range(20)),
         "   ... (5 more lines)",
     ]
-    assert shown("Bash", text, WHOLE)[2:] == [f"   {number}" for number in range(25)]
+    assert shown("Bash", text, True)[2:] == [f"   {number}" for number in range(25)]
     assert shown("Bash", "") == ["✓ Command finished", "   Exit code: 0", "   (no output)"]
     for fact, title in {
         "backgroundTaskId": "✓ Command started in the background",
@@ -87,7 +86,7 @@ def test_string_not_found_is_explained() -> None:
         "",
         "   Tip: Use the Read tool to verify the current file content",
     ]
-    assert "   String: old" in shown("Edit", text, WHOLE, is_error=True)
+    assert "   String: old" in shown("Edit", text, True, is_error=True)
 
 
 def test_other_errors_are_not_cut() -> None:

@@ -22,7 +22,6 @@ from claude_iterate.sinks.console.safe_stream import BOLD, CYAN, DIM, GREEN, RED
 from claude_iterate.text import event_lines, proof_lines, run_lines
 from claude_iterate.text.claude_lines import Transcript
 from claude_iterate.text.ending_lines import closing
-from claude_iterate.text.line_blocks import CONSOLE
 from claude_iterate.text.proof_lines import claim_remarks
 
 
@@ -91,7 +90,7 @@ class Console:
         self._attended = attended
         self._state = RunState()
         self._clock = Clock() if clock else None
-        self._transcript = Transcript(CONSOLE)
+        self._transcript = Transcript(whole=False)
         drawn = live and level == "progress" and self._err.terminal
         self._held: _Held | None = None
         self._looked: list[tuple[events.Entry, RunState]] = []
