@@ -157,11 +157,8 @@ def _retry_after(response: httpx.Response) -> float:
 
 def _same_host(home: httpx.URL, url: httpx.URL) -> bool:
     """The same origin, or the same host asking for encryption. Never back to plain text."""
-    usual = {"http": 80, "https": 443}
-    before, after = home.port or usual[home.scheme], url.port or usual.get(url.scheme)
-    if home.host != url.host:
-        return False
-    return (home.scheme, before) == (url.scheme, after) or (home.scheme, url.scheme) == ("http", "https")
+    same = (home.scheme, home.port) == (url.scheme, url.port)
+    return home.host == url.host and (same or (home.scheme, url.scheme) == ("http", "https"))
 
 
 SCHEMA = 1

@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.core import events
-from claude_iterate.core.events import Entry, VerificationFinished
+from claude_iterate.core.events import Entry
 from claude_iterate.core.events.vocabulary import Why
 from claude_iterate.core.formats import cost, one_line, precise_moment, shorten
 from claude_iterate.core.outcomes.classes import FINE, RETRIED
@@ -24,6 +24,14 @@ from claude_iterate.core.state.items_done import items_done
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.tones import UNPROVEN
 from claude_iterate.text import proof_lines
+
+MILESTONE = 10
+LONGEST_QUOTE = 1000
+BRIEF_WAITS = frozenset({"transient", "rate_limit", "away", "pace", "failures"})
+"""No notification for these: overloads are short and frequent, and a configured pace is expected."""
+_UNKNOWN = dict.fromkeys(("id", "run", "iteration", "maxIterations", "progress", "reason", "cause", "next"))
+_UNKNOWN |= dict.fromkeys(("costUsd", "costIsLowerBound", "report"))
+"""Programs find the same keys in every notice; what is not known is null."""
 
 
 class Notice(msgspec.Struct, frozen=True):
@@ -37,14 +45,40 @@ class Notice(msgspec.Struct, frozen=True):
     facts: dict[str, Any] = {}
 
 
+class Draft(msgspec.Struct, frozen=True):
+    """What a row contributes; the rest of a notice is the same for all. Its tag is the event, if it names no other."""
+
+    event: str
+    title: str
+    headline: str
+    lines: list[str]
+    priority: str = "default"
+    tags: tuple[str, ...] = ()
+
+
 def notices(entry: Entry, state: RunState, project: str = "", report_url: str = "") -> list[Notice]:
     """The notices of an entry, usually none. Of one-off calls only the verification of `verify` is reported. `project`
     is the name of the project, where several may notify the same user; `report_url` is where reports can be read."""
     rows, started = ROWS.get(type(entry.event)), state.started
     if rows is None or started is None:
         return []
-    if started.purpose != "run" and not (started.purpose == "verify" and isinstance(entry.event, VerificationFinished)):
+    verified = started.purpose == "verify" and isinstance(entry.event, events.VerificationFinished)
+    if started.purpose != "run" and not verified:
         return []
+    found = []
+    for row in rows:
+        draft = row(entry.event, state)
+        if draft is not None and started.dry_run:  # nobody should take it for the real thing
+            draft = replace(draft, title=f"Dry Run: {draft.title}", headline=f"DRY RUN: {draft.headline}")
+        if draft is not None:
+            facts = {"id": f"{started.run}-{entry.seq}-{draft.event}", **_facts(state, project, report_url)}
+            found.append(_notice(draft, started.workspace, project, entry.at, **facts))
+    return found
+
+
+def _facts(state: RunState, project: str, report_url: str) -> dict[str, Any]:
+    started, items = state.started, items_done(state)
+    assert started is not None
     ending = in_words(state.finished, state) if state.finished is not None else None
     facts = {
         "run": started.run,
@@ -57,35 +91,15 @@ def notices(entry: Entry, state: RunState, project: str = "", report_url: str = 
         "next": ending.next if ending is not None else None,
     }
     if report_url and ending is not None and not started.dry_run:
-        facts["report"] = _filled_in(report_url, project=project, workspace=started.workspace, run=started.run)
+        names = {"project": project, "workspace": started.workspace, "run": started.run}
+        for name, value in names.items():
+            report_url = report_url.replace(f"{{{name}}}", quote(value, safe=""))
+        facts["report"] = report_url
     if state.finished is not None and state.finished.known_by:
         facts["knownBy"] = state.finished.known_by
-    if (items := items_done(state)) is not None:
+    if items is not None:
         facts["progress"] = {"completed": items.done, "total": items.total}
-    drafts = [row(entry.event, state) for row in rows]
-    return [
-        _notice(
-            _marked(draft) if started.dry_run else draft,
-            started.workspace,
-            project,
-            entry.at,
-            id=f"{started.run}-{entry.seq}-{draft.event}",
-            **facts,
-        )
-        for draft in drafts
-        if draft is not None
-    ]
-
-
-def _filled_in(address: str, **names: str) -> str:
-    for name, value in names.items():
-        address = address.replace(f"{{{name}}}", quote(value, safe=""))
-    return address
-
-
-def _marked(draft: Draft) -> Draft:
-    """Nobody should take a dry run for the real thing."""
-    return replace(draft, title=f"Dry Run: {draft.title}", headline=f"DRY RUN: {draft.headline}")
+    return facts
 
 
 def setup_complete(workspace: str, project: str, instructions: str, at: float) -> Notice:
@@ -98,53 +112,20 @@ def setup_complete(workspace: str, project: str, instructions: str, at: float) -
 def trial(workspace: str | None, project: str, at: float) -> Notice:
     """What `notify test` sends."""
     lines = ["If you can read this, notifications arrive.", *([f"Workspace: {workspace}"] if workspace else [])]
-    return _notice(Draft("test", "Test Notification", "TEST", lines, tags=("test",)), workspace, project, at)
+    return _notice(Draft("test", "Test Notification", "TEST", lines), workspace, project, at)
 
 
 def _notice(draft: Draft, workspace: str | None, project: str, at: float, **known: Any) -> Notice:
-    """Facts that are not known are null: programs find the same keys in every notice. The title is often all that a
-    phone shows, so it names the workspace."""
-    unknown = dict.fromkeys(
-        (
-            "id",
-            "run",
-            "iteration",
-            "maxIterations",
-            "progress",
-            "reason",
-            "cause",
-            "next",
-            "costUsd",
-            "costIsLowerBound",
-            "report",
-        )
-    )
-    facts = {"workspace": workspace, "project": project or None, "at": precise_moment(at), **unknown, **known}
+    """The title is often all that a phone shows, so it names the workspace."""
+    about = {"workspace": workspace, "project": project or None, "at": precise_moment(at)}
     title = f"[{workspace}] {draft.title}" if workspace else draft.title
-    lines = list(draft.lines)
+    lines = [draft.headline, "", *draft.lines]
     if known.get("report"):
         lines.append(f"Report: {known['report']}")
     if project and any(line.startswith("Workspace: ") for line in lines):
         lines.append(f"Project: {project}")
-    body = "\n".join([draft.headline, "", *lines])
-    return Notice(draft.event, title, body, draft.priority, ("claude-iterate", *draft.tags), facts)
-
-
-MILESTONE = 10
-LONGEST_QUOTE = 1000
-BRIEF_WAITS = frozenset({"transient", "rate_limit", "away", "pace", "failures"})
-"""No notification for these: overloads are short and frequent, and a configured pace is expected."""
-
-
-class Draft(msgspec.Struct, frozen=True):
-    """What a row contributes; the rest of a notice is the same for all."""
-
-    event: str
-    title: str
-    headline: str
-    lines: list[str]
-    priority: str = "default"
-    tags: tuple[str, ...] = ()
+    tags = ("claude-iterate", *(draft.tags or (draft.event,)))
+    return Notice(draft.event, title, "\n".join(lines), draft.priority, tags, {**about, **_UNKNOWN, **known})
 
 
 def iteration_number(state: RunState) -> int:
@@ -182,8 +163,7 @@ def _iteration(event: events.IterationFinished, state: RunState) -> Draft | None
     condition = {"interrupted": "Stopped before its end", "skipped": "Skipped"}.get(kind, ended)
     lines = [_workspace(state), f"Status: {condition}", _remaining(state)]
     most = f"/{state.started.max_iterations}" if state.started and state.started.max_iterations else ""
-    headline = f"ITERATION {event.number}{most}"
-    return Draft("iteration", f"Iteration {event.number}", headline, lines, tags=("iteration",))
+    return Draft("iteration", f"Iteration {event.number}", f"ITERATION {event.number}{most}", lines)
 
 
 def _milestone(event: events.IterationFinished, state: RunState) -> Draft | None:
@@ -203,14 +183,14 @@ def _status_update(event: events.StatusChanged, state: RunState) -> Draft:
 
 def _verification(event: events.VerificationFinished, state: RunState) -> Draft:
     lines = [_workspace(state), f"Claim: {event.claim}"]
-    if event.passed and event.changes:
-        lines.append(f"Findings: {_quoted(changed_proof(event.known_by, [change.path for change in event.changes]))}")
-        headline = "VERIFICATION PASSED, PROOF CHANGED ⚠"
-        return Draft("verification", "Verification Passed, Proof Changed", headline, lines, tags=("verification",))
-    if event.passed:
-        return Draft("verification", "Verification Passed", "VERIFICATION PASSED ✅", lines, tags=("verification",))
-    lines.append(f"Findings: {_quoted(event.findings) or 'none given'}")
-    return Draft("verification", "Verification Failed", "VERIFICATION FAILED ❌", lines, "high", ("verification",))
+    if not event.passed:
+        lines.append(f"Findings: {_quoted(event.findings) or 'none given'}")
+        return Draft("verification", "Verification Failed", "VERIFICATION FAILED ❌", lines, "high")
+    if not event.changes:
+        return Draft("verification", "Verification Passed", "VERIFICATION PASSED ✅", lines)
+    lines.append(f"Findings: {_quoted(changed_proof(event.known_by, [change.path for change in event.changes]))}")
+    headline = "VERIFICATION PASSED, PROOF CHANGED ⚠"
+    return Draft("verification", "Verification Passed, Proof Changed", headline, lines)
 
 
 def _limit_wait(event: events.WaitStarted, state: RunState) -> Draft | None:
@@ -218,9 +198,8 @@ def _limit_wait(event: events.WaitStarted, state: RunState) -> Draft | None:
         return None
     why = f"Reason: {_quoted(event.detail) or event.why}"
     lines = [_workspace(state), why, f"Continues at: {precise_moment(event.until)}"]
-    if event.why == Why.SCHEDULE:
-        return Draft("limit_wait", "Waiting For Its Hours", "WAITING FOR ITS HOURS ⏳", lines, tags=("limit",))
-    return Draft("limit_wait", "Waiting For A Limit", "WAITING FOR A LIMIT ⏳", lines, tags=("limit",))
+    title = "Waiting For Its Hours" if event.why == Why.SCHEDULE else "Waiting For A Limit"
+    return Draft("limit_wait", title, f"{title.upper()} ⏳", lines, tags=("limit",))
 
 
 def _limit_over(event: events.WaitEnded, state: RunState) -> Draft | None:
@@ -233,69 +212,45 @@ def _limit_over(event: events.WaitEnded, state: RunState) -> Draft | None:
 def _ending(event: events.RunFinished, state: RunState) -> Draft:
     """The words of the end are those of all readers: cause, advice, next step."""
     event = in_words(event, state)
-    draft = _ENDINGS.get(event.reason, _error)(event, state)
+    draft = _draft_of_end(event, state)
     words = [*map(_quoted, proof_lines.claim_remarks(event, state)), *event.advice.splitlines()]
     if event.cost_usd or event.cost_is_lower_bound:
         words.append(f"Cost: {cost(event.cost_usd, event.cost_is_lower_bound)}")
     return replace(draft, lines=[*draft.lines, *words, *([f"Next: {event.next}"] if event.next else [])])
 
 
-def _completed(event: events.RunFinished, state: RunState) -> Draft:
-    if made_plan(state):
-        lines = [_workspace(state), f"Total iterations: {event.iterations}", f"Reason: {event.cause}"]
-        return Draft("completion", "Plan Made", "PLAN MADE", lines, "high", ("completion",))
-    left = state.status.remaining if state.status is not None else None
-    said = "Reported complete" if event.known_by in UNPROVEN else "All items completed"
-    condition = f"Reported complete, {_remaining(state).lower()}" if left else said
-    lines = [_workspace(state), f"Total iterations: {event.iterations}", f"Status: {condition}"]
+def _draft_of_end(event: events.RunFinished, state: RunState) -> Draft:
+    where, total, reason = _workspace(state), f"Total iterations: {event.iterations}", f"Reason: {event.cause}"
+    number = f"Iteration: {iteration_number(state)}"
+    match event.reason:
+        case "completed" if made_plan(state):
+            return Draft("completion", "Plan Made", "PLAN MADE", [where, total, reason], "high")
+        case "completed":
+            return _completion(event, state, [where, total])
+        case "stagnation" | "max_iterations":
+            title = "Stagnation Detected" if event.reason == "stagnation" else "Maximum Iterations Reached"
+            status = [f"Status: {_quoted(describe(state.status))}"] if state.status is not None else []
+            return Draft("completion", title, f"{sign(event)} {event.cause}", [where, total, *status], "high")
+        case "blocked":
+            lines = [where, number, f"Needed: {_quoted(event.detail)}", reason]
+            return Draft("blocked", "Agent Blocked", "A PERSON IS NEEDED ✋", lines, "high")
+        case "interrupted" | "terminated" | "stopped":
+            return Draft("stopped", "Run Stopped", "RUN STOPPED", [where, total, reason])
+    lines = [where, number, f"Reason: {event.reason}", f"Error: {event.cause}"]
+    return Draft("error", "Execution Error", "ERROR ENCOUNTERED ⚠", lines, "urgent")
+
+
+def _completion(event: events.RunFinished, state: RunState, lines: list[str]) -> Draft:
+    left, but = state.status.remaining if state.status is not None else None, UNPROVEN.get(event.known_by)
+    condition = "All items completed" if but is None else "Reported complete"
+    lines.append(f"Status: {f'Reported complete, {_remaining(state).lower()}' if left else condition}")
     lines += [f"Summary: {_quoted(one_line(event.detail))}"] if event.detail else []
-    lines += [f"Reason: {event.cause}"]
-    if (but := UNPROVEN.get(event.known_by)) is not None:
-        title, headline = f"Task Complete, {but.title()}", f"TASK COMPLETE, {but.upper()} ⚠"
-        return Draft("completion", title, headline, lines, "high", ("completion",))
-    return Draft("completion", "Task Complete", "TASK COMPLETE ✅", lines, "high", ("completion",))
-
-
-def _stagnated(event: events.RunFinished, state: RunState) -> Draft:
-    return _unfinished("Stagnation Detected", event, state)
-
-
-def _used_up(event: events.RunFinished, state: RunState) -> Draft:
-    return _unfinished("Maximum Iterations Reached", event, state)
-
-
-def _unfinished(title: str, event: events.RunFinished, state: RunState) -> Draft:
-    lines = [_workspace(state), f"Total iterations: {event.iterations}"]
-    lines += [f"Status: {_quoted(describe(state.status))}"] if state.status is not None else []
-    return Draft("completion", title, f"{sign(event)} {event.cause}", lines, "high", ("completion",))
-
-
-def _error(event: events.RunFinished, state: RunState) -> Draft:
-    error = f"Error: {event.cause}"
-    lines = [_workspace(state), f"Iteration: {iteration_number(state)}", f"Reason: {event.reason}", error]
-    return Draft("error", "Execution Error", "ERROR ENCOUNTERED ⚠", lines, "urgent", ("error",))
-
-
-def _blocked(event: events.RunFinished, state: RunState) -> Draft:
-    lines = [_workspace(state), f"Iteration: {iteration_number(state)}", f"Needed: {_quoted(event.detail)}"]
     lines.append(f"Reason: {event.cause}")
-    return Draft("blocked", "Agent Blocked", "A PERSON IS NEEDED ✋", lines, "high", ("blocked",))
+    if but is None:
+        return Draft("completion", "Task Complete", "TASK COMPLETE ✅", lines, "high")
+    return Draft("completion", f"Task Complete, {but.title()}", f"TASK COMPLETE, {but.upper()} ⚠", lines, "high")
 
 
-def _stopped(event: events.RunFinished, state: RunState) -> Draft:
-    lines = [_workspace(state), f"Total iterations: {event.iterations}", f"Reason: {event.cause}"]
-    return Draft("stopped", "Run Stopped", "RUN STOPPED", lines, tags=("stopped",))
-
-
-_ENDINGS: dict[str, Callable[[events.RunFinished, RunState], Draft]] = {
-    "completed": _completed,
-    "stagnation": _stagnated,
-    "max_iterations": _used_up,
-    "blocked": _blocked,
-    "interrupted": _stopped,
-    "terminated": _stopped,
-    "stopped": _stopped,
-}
 ROWS: dict[type, tuple[Callable[[Any, RunState], Draft | None], ...]] = {
     events.RunStarted: (_execution_start,),
     events.IterationFinished: (_iteration, _milestone),
