@@ -178,7 +178,7 @@ class RunRecords:
             # A run that goes on with a killed one may have taken over its proof: then the evidence is there.
             at = self.runs.index(about.verified_by)
             runs += reversed(self.runs[max(0, at + 1 - _LOOKED_AT) : at + 1])
-        proofs = (self.story(run).evidence.last for run in runs)
+        proofs = (self.story(run).proofs.last for run in runs)
         return next((proof for proof in proofs if proof is not None and not proof.dry_run), None)
 
     def _beginning(self, run: str) -> RunStarted | None:

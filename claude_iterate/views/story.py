@@ -10,13 +10,13 @@ How to use it:
     story.condition(alive=True)                 # one word: running, verifying, waiting, ..., then the reason
     story.state                                 # RunState: cost, tokens, streaks, work, session, requests
     story.rows.every()                          # one Row for each iteration, the call under way included
-    story.evidence.proofs                       # claims and their proof; story.evidence.last
+    story.proofs.all                            # claims and their proof; story.proofs.last
     story.waits, story.recent, story.said       # waits, the last things that happened as lines, Claude's last words
     story.warnings                              # what the run warned of
     story.now(time.time())                      # what Claude is busy with, and since when
     story.windows                               # usage windows by name: how full, when they reset
 
-`told(run, entries)` makes the story of a run that is over from its entries. Whether a run is alive is not in its
+`story_from_entries(run, entries)` makes the story of a run that is over. Whether a run is alive is not in its
 journal: `run_lock.holder(layout.lock)` knows. Money and tokens of a dry run are made up: `summarise` and `history_view`
 leave them out. Texts are shortened in the journal; `views/full_texts.py` has them whole, where `raw/` is kept.
 
@@ -25,12 +25,12 @@ Memory does not grow with the journal: a row per iteration, and the last of ever
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterable, Mapping
 from typing import get_args
 
 import msgspec
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from claude_iterate.core import events
 from claude_iterate.core.rules.completion import changed_proof
@@ -50,8 +50,12 @@ from claude_iterate.workspace.run_summary import ChangeView, changes
 RECENT = 200
 """How many of the last things that happened are kept."""
 _WAITS = 200
+_PROOFS = 100
 _WARNINGS = 20
-_WHOLE = 256 * 1024
+_END = 256 * 1024
+"""Bytes at the end of a journal without an end that are read whole."""
+WHOLE = 1024 * 1024
+"""The same of one that is followed."""
 _HEARD = frozenset({events.AgentStarted, *get_args(events.StreamEvent)})
 """Events that Claude causes."""
 
@@ -64,15 +68,6 @@ class Happening(msgspec.Struct, frozen=True):
     iteration: int
     event: str
     line: str
-
-
-class Words(msgspec.Struct, frozen=True):
-    """What Claude said; `cut` characters are missing, because the journal is abridged."""
-
-    at: float
-    iteration: int
-    text: str
-    cut: int
 
 
 class PastWait(msgspec.Struct, frozen=True):
@@ -104,53 +99,46 @@ class Story:
         self.run = run
         self.state = RunState()
         self.rows = IterationRows(run)
-        self.evidence = Evidence(run)
+        self.proofs = Proofs(run)
         self.waits: deque[PastWait] = deque(maxlen=_WAITS)
         self.wait_count = 0
         self.waited = 0.0
         """Seconds of all waits that are over."""
-        self.outcomes: Counter[str] = Counter()
-        """How many calls for iterations ended in each way."""
-        self._recent: deque[tuple[events.Entry, RunState, RunState]] = deque(maxlen=RECENT)
         self.warnings: deque[events.Warned] = deque(maxlen=_WARNINGS)
-        self.said: Words | None = None
+        self.said = ""
+        """Claude's last words, as far as the journal has them."""
         self.heard_at = 0.0
         """When Claude was last heard."""
         self.last: events.Entry | None = None
+        self._recent: deque[tuple[events.Entry, RunState, RunState]] = deque(maxlen=RECENT)
 
     def take(self, entry: events.Entry) -> None:
         """One more entry."""
         before, event = self.state, entry.event
         after = self.state = reduce(before, entry)
         self.rows.take(entry, before, after)
+        self.proofs.take(event)
         self.last = entry
         if type(event) in _HEARD:
             self.heard_at = entry.at
-        if isinstance(event, events.Said):
-            if not event.error and not event.parent:
-                self.said = Words(entry.at, after.iteration, event.text, event.cut)
-        else:
-            self._note(entry)
+        match event:
+            case events.Said() if not event.error and not event.parent:
+                self.said = event.text
+            case events.WaitStarted():
+                self.waits.append(PastWait(event.why, entry.at, event.until))
+                self.wait_count += 1
+            case events.WaitEnded():
+                self._end_wait(entry.at, event.by)
+            case events.RunFinished():
+                self._end_wait(entry.at, "end")
+            case events.Warned():
+                self.warnings.append(event)
         if is_worth_a_line(event):
             self._recent.append((entry, before, after))
 
-    def _note(self, entry: events.Entry) -> None:
-        """What the run itself did."""
-        event = entry.event
-        self.evidence.take(event)
-        if isinstance(event, events.WaitStarted):
-            self.waits.append(PastWait(event.why, entry.at, event.until))
-            self.wait_count += 1
-        elif isinstance(event, events.WaitEnded | events.RunFinished):
-            self._end_wait(entry.at, event.by if isinstance(event, events.WaitEnded) else "end")
-        elif isinstance(event, events.Warned):
-            self.warnings.append(event)
-        elif isinstance(event, events.IterationFinished):
-            self.outcomes[str(event.outcome.kind)] += 1
-
     def _end_wait(self, at: float, by: str) -> None:
+        self.waited = self.waited_by(at)
         if self.waits and self.waits[-1].ended is None:
-            self.waited += max(0.0, at - self.waits[-1].began)
             self.waits[-1] = replace(self.waits[-1], ended=at, by=by)
 
     def waited_by(self, at: float) -> float:
@@ -198,24 +186,21 @@ class Story:
 def read_story(layout: Layout, run: str) -> Story:
     """The story of a run as its journal has it now. Of one without an end the last part is read whole: only there
     stands what its last call did and when it was last heard of."""
-    return told(run, story_entries(layout.journal(run), _WHOLE))
+    return story_from_entries(run, story_entries(layout.journal(run), _END))
 
 
-def told(run: str, entries: Iterable[events.Entry]) -> Story:
-    """The story of these entries."""
+def story_from_entries(run: str, entries: Iterable[events.Entry]) -> Story:
+    """The story of a run that is over."""
     found = Story(run)
     for entry in entries:
         found.take(entry)
     return found
 
 
-WHOLE = 1024 * 1024
-"""Bytes at the end of a long journal that are read whole. Of what lies before them only the milestones are: what Claude
-said hours ago has no effect on any figure."""
-
-
 class FollowedJournal:
-    """One journal and its story so far."""
+    """The journal of a run and its story so far, followed from the first entry to the last that is written: in steps,
+    with bounded memory. Of a long journal only the last `whole` bytes are read whole, and of what lies before them the
+    milestones: what Claude said hours ago has no effect on any figure."""
 
     def __init__(self, layout: Layout, run: str, whole: int = WHOLE) -> None:
         self.journal = JournalFollower(layout.journal(run), whole)
@@ -227,10 +212,6 @@ class FollowedJournal:
         for entry in self.journal.entries(pieces):
             self.story.take(entry)
         return self.story.last is not before
-
-
-_KEPT = 100
-"""Verifications of a run that are kept."""
 
 
 class CheckView(msgspec.Struct, frozen=True, rename="camel"):
@@ -288,76 +269,62 @@ class EvidenceView(msgspec.Struct, frozen=True, rename="camel"):
     """The review says yes after saying no, and nothing changed in between."""
 
 
-class Verdict(msgspec.Struct, frozen=True):
-    """What a verification came to, in words and in the colour of its tone."""
-
-    words: str
-    tone: Tone
-
-
-def verdict(proof: EvidenceView) -> Verdict:
-    """Of a claim, or of `verify`, which looks for itself. A proof that was changed proves nothing."""
+def verdict(proof: EvidenceView) -> tuple[str, Tone]:
+    """What a verification came to, in words and in the colour of its tone: of a claim, or of `verify`, which looks for
+    itself. A proof that was changed proves nothing."""
     if proof.passed is None:
-        return Verdict("not judged", "plain")
+        return "not judged", "plain"
     if proof.passed and proof.changes:
         rests_on = proof_of(bool(proof.checks), proof.review is not None)
-        return Verdict(changed_proof(rests_on, [change.path for change in proof.changes]), "warning")
+        return changed_proof(rests_on, [change.path for change in proof.changes]), "warning"
     if proof.purpose == "run":
-        return Verdict("the claim holds", "good") if proof.passed else Verdict("the claim does not hold", "bad")
-    return Verdict("the task is done", "good") if proof.passed else Verdict("the task is not done", "bad")
+        return ("the claim holds", "good") if proof.passed else ("the claim does not hold", "bad")
+    return ("the task is done", "good") if proof.passed else ("the task is not done", "bad")
 
 
-class Evidence:
-    """The verifications of one run, folded entry by entry; the last ones are kept."""
+class Proofs:
+    """The verifications of one run, folded event by event; the last ones are kept."""
 
     def __init__(self, run: str) -> None:
         self._run = run
         self._green: tuple[events.CheckFinished, ...] = ()
         self._dry_run, self._purpose = False, "run"
-        self.proofs: deque[EvidenceView] = deque(maxlen=_KEPT)
+        self.all: deque[EvidenceView] = deque(maxlen=_PROOFS)
 
     @property
     def last(self) -> EvidenceView | None:
         """The last verification; None when there was none."""
-        return self.proofs[-1] if self.proofs else None
+        return self.all[-1] if self.all else None
 
     def take(self, event: events.Event) -> None:
         """One more event."""
-        if isinstance(event, events.RunStarted):
-            self._dry_run, self._purpose = event.dry_run, str(event.purpose)
-            self._green = event.resumed.claim.checked.checks if event.resumed and event.resumed.claim.checked else ()
-        elif isinstance(event, events.VerificationStarted):
-            known = tuple(map(_check, self._green[: event.green]))  # they need not run again
-            found = EvidenceView(self._run, event.claim, checks=known, dry_run=self._dry_run, purpose=self._purpose)
-            self.proofs.append(found)
-        elif isinstance(event, events.ChecksPassed):
-            self._green = event.checks
-        elif self.proofs:
-            self.proofs[-1] = _told(self.proofs[-1], event)
-
-
-def _told(found: EvidenceView, event: events.Event) -> EvidenceView:
-    match event:
-        case events.CheckFinished():
-            return replace(found, checks=(*found.checks, _check(event)))
-        case events.ReviewFinished():
-            return replace(found, review=_review(event))
-        case events.VerificationFinished():
-            return _judged(found, event)
-    return found
-
-
-def _judged(found: EvidenceView, judged: events.VerificationFinished) -> EvidenceView:
-    checks = tuple(replace(check, flaky=check.command in judged.flaky) for check in found.checks)
-    passed = None if found.dry_run else judged.passed
-    told = {"findings": judged.findings, "tree": judged.tree, "changes": changes(judged.changes)}
-    return replace(found, passed=passed, checks=checks, wavered=judged.wavered, **told)
+        found = self.last
+        match event:
+            case events.RunStarted():
+                self._dry_run, self._purpose = event.dry_run, str(event.purpose)
+                checked = event.resumed.claim.checked if event.resumed else None
+                self._green = checked.checks if checked else ()
+            case events.VerificationStarted():
+                known = tuple(map(_check, self._green[: event.green]))  # they need not run again
+                proof = EvidenceView(self._run, event.claim, checks=known, dry_run=self._dry_run, purpose=self._purpose)
+                self.all.append(proof)
+            case events.ChecksPassed():
+                self._green = event.checks
+            case events.CheckFinished() if found is not None:
+                self.all[-1] = replace(found, checks=(*found.checks, _check(event)))
+            case events.ReviewFinished() if found is not None:
+                self.all[-1] = replace(found, review=msgspec.convert(event, ReviewView, from_attributes=True))
+            case events.VerificationFinished() if found is not None:
+                self.all[-1] = replace(
+                    found,
+                    passed=None if found.dry_run else event.passed,
+                    checks=tuple(replace(check, flaky=check.command in event.flaky) for check in found.checks),
+                    wavered=event.wavered,
+                    findings=event.findings,
+                    tree=event.tree,
+                    changes=changes(event.changes),
+                )
 
 
 def _check(check: events.CheckFinished) -> CheckView:
     return CheckView(check.command, check.code, round(check.duration, 3), check.output, check.cut, gone=check.gone)
-
-
-def _review(event: events.ReviewFinished) -> ReviewView:
-    rows = tuple(RequirementView(**asdict(one)) for one in event.requirements)
-    return ReviewView(event.verdict, event.summary, event.findings, event.report, event.cost_usd, rows)

@@ -16,7 +16,7 @@ from claude_iterate.views import history_view, run_view
 from claude_iterate.views.iteration_rows import FileCounts, TestsView
 from claude_iterate.views.run_totals import history_of, settled
 from claude_iterate.views.run_view import RunRecords
-from claude_iterate.views.story import RECENT, FollowedJournal, Story, read_story, told
+from claude_iterate.views.story import RECENT, FollowedJournal, Story, read_story, story_from_entries
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_summary import Progress, RunSummary, summarise
 
@@ -61,7 +61,7 @@ def lines(found: list[Entry]) -> bytes:
 
 def test_a_night_is_told() -> None:
     """Attempts, waits, claims with their proof, what was measured, the last words, what it is busy with."""
-    story = told(RUN, entries(*NIGHT))
+    story = story_from_entries(RUN, entries(*NIGHT))
     first, again, now = story.rows.every()
     assert (first.attempt, first.outcome, first.done_again) == (1, "usage_limit", True)
     assert (again.attempt, again.complete, again.claim_held, again.context) == (2, True, False, 0.25)
@@ -70,11 +70,9 @@ def test_a_night_is_told() -> None:
     assert (now.number, now.outcome, now.tools, now.duration) == (2, "unfinished", 1, 1.0)
     assert [(wait.why, wait.began, wait.ended, wait.by) for wait in story.waits] == [("usage_limit", 9.0, 10.0, "time")]
     assert (story.wait_count, story.waited) == (1, 1.0)
-    assert story.outcomes == {"usage_limit": 1, "ok": 1}
-    assert story.evidence.last is not None
-    assert [(check.command, check.exit_code) for check in story.evidence.last.checks] == [("true", 1)]
-    assert story.said is not None
-    assert (story.said.text, story.said.cut, story.said.iteration) == ("All done.", 5, 1)
+    assert story.proofs.last is not None
+    assert [(check.command, check.exit_code) for check in story.proofs.last.checks] == [("true", 1)]
+    assert story.said == "All done."
     assert story.condition(alive=True) == "running"
     assert story.condition(alive=False) == "killed"
     busy = story.now(21.0)
@@ -83,7 +81,7 @@ def test_a_night_is_told() -> None:
 
 def test_the_last_things_are_lines() -> None:
     """One line each, with the iteration it belongs to; what says nothing has none."""
-    found = {(row.event, row.iteration): row.line for row in told(RUN, entries(*NIGHT)).recent}
+    found = {(row.event, row.iteration): row.line for row in story_from_entries(RUN, entries(*NIGHT)).recent}
     assert found["RunStarted", 0] == "Starting w (loop mode, at most 9 iterations)"
     assert found["ToolCalled", 2] == "🔧 Read b.py"
     assert found["ToolAnswered", 1] == "❌ Bash: boom"
@@ -94,7 +92,7 @@ def test_the_last_things_are_lines() -> None:
 
 def test_the_record_of_an_iteration() -> None:
     """Hashes, exit code, what was said, compactions, why a session was given up."""
-    story = told(
+    story = story_from_entries(
         RUN,
         entries(
             STARTED,
@@ -112,12 +110,12 @@ def test_the_record_of_an_iteration() -> None:
 def test_what_is_not_known_is_not_zero() -> None:
     """Outside git there are no commits to count; without a measurement there is nothing at all."""
     done = (events.IterationStarted(1), events.IterationFinished(1, OK))
-    (row,) = told(RUN, entries(STARTED, *done)).rows.every()
+    (row,) = story_from_entries(RUN, entries(STARTED, *done)).rows.every()
     assert (row.files, row.commits, row.tests, row.moved) == (None, None, None, None)
     scanned = events.WorkMeasured(1, events.Changes(1, how="files"))
-    (row,) = told(RUN, entries(STARTED, *done, scanned)).rows.every()
+    (row,) = story_from_entries(RUN, entries(STARTED, *done, scanned)).rows.every()
     assert (row.files, row.commits, row.moved) == (FileCounts(1), None, ())
-    (row,) = told(RUN, entries(STARTED, *done, events.WorkMeasured(1))).rows.every()
+    (row,) = story_from_entries(RUN, entries(STARTED, *done, events.WorkMeasured(1))).rows.every()
     assert (row.files, row.moved) == (None, None)
 
 
@@ -134,7 +132,7 @@ def test_in_pieces_it_is_the_same_story(tmp_path: Path, step: int) -> None:
             file.flush()
             followed.read()
     assert not followed.read()
-    whole = told(RUN, entries(*NIGHT))
+    whole = story_from_entries(RUN, entries(*NIGHT))
     assert followed.story.rows.every() == whole.rows.every()
     assert followed.story.recent == whole.recent
     assert (followed.story.state, followed.story.said) == (whole.state, whole.said)
@@ -178,15 +176,14 @@ def test_a_long_journal_takes_no_more_memory_than_a_short_one(tmp_path: Path) ->
         tracemalloc.stop()
         assert path.stat().st_size > times * 290
         assert [row.number for row in followed.story.rows.every()] == [1, 1, 2]
-        assert followed.story.said is not None
-        assert followed.story.said.text == "All done."
+        assert followed.story.said == "All done."
         assert len(followed.story.recent) <= RECENT
     assert peaks[1] < 4 * peaks[0] + 16_000_000
 
 
 def test_a_wait_that_goes_on_has_lasted_until_now() -> None:
     """At any moment; once it is over, until its end."""
-    waiting = told(RUN, entries(STARTED, events.WaitStarted(Why.USAGE_LIMIT, 100.0)))
+    waiting = story_from_entries(RUN, entries(STARTED, events.WaitStarted(Why.USAGE_LIMIT, 100.0)))
     assert [history_of(waiting, at).waited for at in (2.0, 9.5)] == [0.0, 7.5]
     waiting.take(Entry(3, 12.0, 12.0, events.RunFinished("stopped", "by command")))
     assert history_of(waiting, 99.0).waited == 10.0
@@ -202,7 +199,7 @@ def test_a_call_without_an_end_is_told_as_far_as_it_came(tmp_path: Path) -> None
     assert killed is not None
     (row,) = killed.iterations
     assert (row.outcome, row.tools, row.duration) == ("unfinished", 4, 4.0)
-    (row,) = history_of(told(RUN, found), found[1].at + 60.0).iterations
+    (row,) = history_of(story_from_entries(RUN, found), found[1].at + 60.0).iterations
     assert row.duration == 60.0
     assert run_view.run_view(place, read_story(place, RUN)).duration == 5.0
 
@@ -211,10 +208,10 @@ def test_the_plan_counts_where_there_is_one() -> None:
     """In rows and in the summary alike, whatever the report says."""
     build = events.RunStarted(RUN, "w", "build", 9, 1, "h", "0", ("claude",))
     worked = (events.IterationStarted(1), events.IterationFinished(1, OK, Status(False, 1, 9)))
-    story = told(RUN, entries(build, events.PlanRead(2), *worked, events.PlanRead(1, 0, 1)))
+    story = story_from_entries(RUN, entries(build, events.PlanRead(2), *worked, events.PlanRead(1, 0, 1)))
     (row,) = history_of(story).iterations
     assert row.progress == summarise(RunSummary, RUN, story.state, running=True).progress == Progress(1, 2)
-    reported = told(RUN, entries(STARTED, *worked))
+    reported = story_from_entries(RUN, entries(STARTED, *worked))
     assert history_of(reported).iterations[0].progress == Progress(1, 9)
 
 
@@ -222,10 +219,10 @@ def test_the_plan_counts_where_there_is_one() -> None:
 def test_a_claim_of_a_killed_run_has_the_verdict_of_the_run_that_went_on(held: bool) -> None:
     """It judges the claim before its own first iteration; its own claims are its own."""
     claim = (events.IterationStarted(1), events.IterationFinished(1, OK, Status(True)))
-    killed = told(RUN, entries(STARTED, *claim, events.VerificationStarted(1, checks=1)))
+    killed = story_from_entries(RUN, entries(STARTED, *claim, events.VerificationStarted(1, checks=1)))
     again = msgspec.structs.replace(STARTED, resumed=events.Resumed(RUN, iterations=1))
     verdict = (events.VerificationStarted(1, checks=1), events.VerificationFinished(1, held, ""))
-    later = told("000002", entries(again, *verdict, events.IterationStarted(2)))
+    later = story_from_entries("000002", entries(again, *verdict, events.IterationStarted(2)))
     first, second = settled([history_of(killed), history_of(later)])
     assert [row.claim_held for row in (*first.iterations, *second.iterations)] == [held, None]
 
@@ -233,6 +230,6 @@ def test_a_claim_of_a_killed_run_has_the_verdict_of_the_run_that_went_on(held: b
 def test_an_empty_story_has_answers() -> None:
     """A run that has not written its first entry."""
     story = Story(RUN)
-    assert (story.rows.every(), story.recent, story.said, story.started) == ((), [], None, None)
+    assert (story.rows.every(), story.recent, story.said, story.started) == ((), [], "", None)
     assert story.condition(alive=True) == "starting"
     assert story.now(5.0).silence == 0.0

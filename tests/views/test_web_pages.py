@@ -20,7 +20,7 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.vocabulary import Kind, Purpose, Verb, Why
 from claude_iterate.core.reports.status import Status
-from claude_iterate.views.story import Story, told
+from claude_iterate.views.story import Story, story_from_entries
 from claude_iterate.views.watched_workspace import Seen
 from claude_iterate.views.web.drawn_page import STATIC, Drawn, page, panel
 from claude_iterate.views.web.listing_page import WatchedProject
@@ -45,7 +45,9 @@ def iteration(number: int) -> list[Any]:
 
 
 def story_of(*happened: Any) -> Story:
-    return told(RUN, [Entry(seq, BEGAN + seq, float(seq), one) for seq, one in enumerate((STARTED, *happened), 1)])
+    return story_from_entries(
+        RUN, [Entry(seq, BEGAN + seq, float(seq), one) for seq, one in enumerate((STARTED, *happened), 1)]
+    )
 
 
 def drawn(story: Story, alive: bool = True, **more: Any) -> Drawn:
@@ -113,13 +115,15 @@ def test_a_run_that_has_recorded_its_end_is_over_although_its_process_is_still_t
 def test_a_verification_can_only_be_stopped() -> None:
     """As the commands say."""
     started = RunStarted(RUN, "w", "loop", 50, 1, "h", "0", ("claude",), "iterate.log", purpose=Purpose.VERIFY)
-    assert drawn(told(RUN, [Entry(1, BEGAN, 0.0, started)])).offers == ("stop", "note")
+    assert drawn(story_from_entries(RUN, [Entry(1, BEGAN, 0.0, started)])).offers == ("stop", "note")
 
 
 def test_money_of_a_dry_run_is_not_shown() -> None:
     """It is made up."""
     started = RunStarted(RUN, "w", "loop", 50, 1, "h", "0", ("claude",), "iterate.log", dry_run=True)
-    story = told(RUN, [Entry(seq, BEGAN, 0.0, one) for seq, one in enumerate([started, *iteration(1)], 1)])
+    story = story_from_entries(
+        RUN, [Entry(seq, BEGAN, 0.0, one) for seq, one in enumerate([started, *iteration(1)], 1)]
+    )
     found = drawn(story)
     assert "none: a dry run" in found.panels["figures"]
     assert "Cost:" not in found.panels["charts"]

@@ -97,7 +97,7 @@ def _ended(view: WorkspaceView, run: RunView) -> str:
     proof = view.proof
     if proof is None or proof.purpose != "verify" or proof.passed is None or proof.run < run.id:
         return f"Ended: {run.reason}. {foreign(run.cause)}"
-    return f"The last run ended as {run.reason}; verify has found since: {foreign(verdict(proof).words)}"
+    return f"The last run ended as {run.reason}; verify has found since: {foreign(verdict(proof)[0])}"
 
 
 def _print_next(view: WorkspaceView, program: str) -> None:
@@ -295,13 +295,12 @@ def _print_proof(proof: EvidenceView | None, live: RunView | None, before: str) 
     """The evidence, check by check."""
     if proof is None:
         return
-    found = verdict(proof)
-    words = found.words
+    words, look = verdict(proof)
     if proof.passed is None:
         words = "under way" if live is not None and live.id == proof.run else "it was cut off"
     tree = f", tree {proof.tree[:12]}" if proof.tree else ""
     claim = f", claim {proof.claim}" if proof.purpose == "run" else ""
-    first = output.toned(f"Proof{before}: {foreign(words)}", found.tone)
+    first = output.toned(f"Proof{before}: {foreign(words)}", look)
     output.result(f"{first} {output.dim(f'(run {proof.run}{claim}{tree})')}")
     for check in proof.checks:
         how = f"exit code {check.exit_code}" if check.exit_code is not None else CUTS.get(check.cut, "not run")

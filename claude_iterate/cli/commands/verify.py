@@ -64,7 +64,7 @@ def command(invocation: Invocation, /, name: str, show_report: bool, as_json: bo
         report=_report_path(layout, given["report_path"], given["dry_run"]) if given["report_path"] else "",
     )
     done = launch(project, layout, asked, TerminalUser())
-    proof = read_story(layout, done.run).evidence.last or EvidenceView(done.run)
+    proof = read_story(layout, done.run).proofs.last or EvidenceView(done.run)
     report = _report(proof) if show_report or as_json else None
     changed = done.state.finished is not None and done.state.finished.known_by == CHANGED
     code = done.exit_code or int(changed)

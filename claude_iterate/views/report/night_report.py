@@ -133,7 +133,7 @@ def night_report(layout: Layout, run: str | None, at: float) -> NightReport | No
         total=history.total,
         waits=tuple(_wait(wait, at) for story in stories for wait in story.waits),
         waited=round(sum(told_run.history.waited for told_run in told), 3),
-        proofs=tuple(proof for story in stories for proof in story.evidence.proofs),
+        proofs=tuple(proof for story in stories for proof in story.proofs.all),
         warnings=(
             *(newer for part in told if (newer := _newer(layout, part.history.id))),
             *(what.line for story in stories for what in story.recent if what.event == "Warned"),

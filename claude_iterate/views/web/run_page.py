@@ -170,7 +170,7 @@ def _values(picture: RunPicture, story: Story, timeline: Sequence[Line]) -> dict
         "iterations": {"rows": table, "more": max(0, len(rows) - _ROWS)},
         "work": {"measured": measured, "changes": changes, "files": changes.files[:_FILES] if changes else ()},
         "tools": {"lines": tools[::-1], "total": _tools(story)},
-        "proof": {"proofs": list(story.evidence.proofs)[: -_PROOFS - 1 : -1]},
+        "proof": {"proofs": list(story.proofs.all)[: -_PROOFS - 1 : -1]},
         "log": {"name": picture.log_name, "text": picture.log},
     }
 
