@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from claude_iterate.core import events
-from claude_iterate.core.formats import clip, plural, duration, money, one_line, precise_moment
+from claude_iterate.core.formats import clip, duration, money, one_line, plural, precise_moment
 from claude_iterate.text.line_blocks import first_and_rest, indented, indented_head, indented_text
 from claude_iterate.text.tool_lines import OUTPUT_LINES, call_lines, headline, result_lines
 
