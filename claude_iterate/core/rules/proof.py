@@ -280,8 +280,9 @@ def proof_of(checks: bool, review: bool) -> str:
 def checks_change_the_project(changed: Sequence[str]) -> str:
     """The finding when checks do not leave the project as it was, even when they run once more."""
     return (
-        f"The checks change the project, also when they run again: {join_names(changed)}. So what is there now is not what"
-        " they proved. A check must leave the project as it is; files that it makes can be ignored with .gitignore."
+        f"The checks change the project, also when they run again: {join_names(changed)}. So what is there now is not"
+        " what they proved. A check must leave the project as it is; files that it makes can be ignored with"
+        " .gitignore."
     )
 
 

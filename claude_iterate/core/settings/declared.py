@@ -17,7 +17,11 @@ from claude_iterate.core.settings.kinds import (
     FLAG,
     HEADERS,
     HOURS,
+    IMAGE,
+    MEMORY,
     PATTERNS,
+    PLACES,
+    PROCESSORS,
     PROGRAM,
     REPORT_ADDRESS,
     REPORT_NAME,
@@ -26,6 +30,7 @@ from claude_iterate.core.settings.kinds import (
     TEXT,
     TEXTS,
     TIME_LIMIT,
+    VARIABLES,
     WEB_ADDRESS,
     WEEKDAYS,
     WINDOW,
@@ -33,7 +38,6 @@ from claude_iterate.core.settings.kinds import (
     each,
     whole,
 )
-from claude_iterate.core.settings.sandbox_kinds import IMAGE, MEMORY, PLACES, PROCESSORS, VARIABLES
 
 PERMISSION_MODES = ("default", "manual", "acceptEdits", "plan", "dontAsk", "auto", "bypassPermissions")
 NOTIFY_EVENTS = (
