@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from claude_iterate.core import events
 from claude_iterate.core.events import Entry
+from claude_iterate.core.events.enums import exit_code
 from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.layers import layer_from_document
 from claude_iterate.core.settings.modes import MODES
@@ -254,7 +255,7 @@ class Run:
                 return None
             time.sleep(_POLL)
         view = self.view()
-        return events.reasons.exit_code(view.reason, True, view.known_by) if view.reason is not None else 1
+        return exit_code(view.reason, True, view.known_by) if view.reason is not None else 1
 
 
 def _problem(refused: Refused) -> ExpectedError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from claude_iterate.core.events.reasons import ENDINGS
+from claude_iterate.core.events.enums import ENDINGS
 from claude_iterate.core.state.condition import CHANGES, CONDITIONS, KILLED
 
 

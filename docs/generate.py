@@ -24,8 +24,8 @@ from claude_iterate.cli import boundary
 from claude_iterate.cli.application import application
 from claude_iterate.cli.command_table import ALIASES, COMMANDS, Group
 from claude_iterate.core import events
-from claude_iterate.core.events import vocabulary
-from claude_iterate.core.events.reasons import ENDINGS, NOT_PROVEN
+from claude_iterate.core.events import enums
+from claude_iterate.core.events.enums import ENDINGS, NOT_PROVEN
 from claude_iterate.core.formats import typed_duration
 from claude_iterate.core.outcomes.classes import CLASSES, COUNTED_FAILURES, ENDING_FAILURES, RETRIED
 from claude_iterate.core.reports import status
@@ -180,16 +180,16 @@ def all_events() -> list[str]:
     return lines + table(("Type", "Says", "Words"), rows)
 
 
-def _vocabularies() -> list[type[vocabulary.Word]]:
+def _vocabularies() -> list[type[enums.Word]]:
     return [
-        vocabulary.Kind,
-        vocabulary.Cause,
-        vocabulary.Reboot,
-        vocabulary.Verb,
-        vocabulary.Why,
-        vocabulary.Purpose,
-        vocabulary.Point,
-        vocabulary.Meaning,
+        enums.Kind,
+        enums.Cause,
+        enums.Reboot,
+        enums.Verb,
+        enums.Why,
+        enums.Purpose,
+        enums.Point,
+        enums.Meaning,
     ]
 
 

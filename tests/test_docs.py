@@ -23,7 +23,7 @@ import pytest
 
 from claude_iterate.cli.command_table import COMMANDS
 from claude_iterate.core.events import Event
-from claude_iterate.core.events.reasons import ENDINGS
+from claude_iterate.core.events.enums import ENDINGS
 from claude_iterate.core.outcomes.classes import CLASSES
 from claude_iterate.core.rules.between import BETWEEN_RULES
 from claude_iterate.core.rules.during import RUNNING_RULES

@@ -11,7 +11,7 @@ import click
 
 from claude_iterate.cli import output
 from claude_iterate.core.events import Requested
-from claude_iterate.core.events.vocabulary import Verb
+from claude_iterate.core.events.enums import Verb
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.errors import ExpectedError
 from claude_iterate.system import terminals

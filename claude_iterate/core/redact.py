@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from claude_iterate.core.events import Event
-from claude_iterate.core.events.vocabulary import Word
+from claude_iterate.core.events.enums import Word
 from claude_iterate.core.formats import plain
 from claude_iterate.core.settings.declared import Group, Settings
 

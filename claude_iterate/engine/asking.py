@@ -13,7 +13,7 @@ import msgspec
 
 from claude_iterate.agent.command.command_line import Looking
 from claude_iterate.core import events
-from claude_iterate.core.events.vocabulary import Kind
+from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.formats import size
 from claude_iterate.core.outcomes.classes import FINE
 from claude_iterate.engine.call import AgentCall, outcome_of_call, outcome_of_problem

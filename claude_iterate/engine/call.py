@@ -20,7 +20,7 @@ from claude_iterate.agent.processes.child import ChildProcess, Printed, Recordin
 from claude_iterate.agent.protocol.stream import Translator
 from claude_iterate.agent.protocol.usage import Used
 from claude_iterate.core import events
-from claude_iterate.core.events.vocabulary import Kind
+from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.outcomes.classes import classify
 from claude_iterate.core.outcomes.evidence import Evidence, Granted
 from claude_iterate.core.rules.absence import patiently

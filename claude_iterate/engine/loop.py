@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from claude_iterate.agent.processes import leftovers
 from claude_iterate.agent.processes.guardian import Guardian
 from claude_iterate.core import events
-from claude_iterate.core.events.vocabulary import ONE_OFF, Point, Purpose
+from claude_iterate.core.events.enums import ONE_OFF, Point, Purpose
 from claude_iterate.core.rules import endings, verdicts
 from claude_iterate.core.rules.between import decide, decide_start
 from claude_iterate.core.rules.facts import Facts

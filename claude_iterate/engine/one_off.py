@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from claude_iterate.core import events
-from claude_iterate.core.events.vocabulary import Kind, Purpose
+from claude_iterate.core.events.enums import Kind, Purpose
 from claude_iterate.core.reports import validation
 from claude_iterate.engine import asking
 from claude_iterate.engine.call import AgentCall, outcome_of_call

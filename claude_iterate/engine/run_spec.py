@@ -13,7 +13,7 @@ from claude_iterate import __version__
 from claude_iterate.agent.command.command_line import NOT_ASKED, Known
 from claude_iterate.agent.command.environment import environment_outside
 from claude_iterate.core.events import Carried, Event, PlanRead, ProofDefined, Requested, Resumed, RunStarted, Warned
-from claude_iterate.core.events.vocabulary import Point, Purpose, Verb
+from claude_iterate.core.events.enums import Point, Purpose, Verb
 from claude_iterate.core.redact import changed_settings
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.next_steps import CommandLine, add_check, repeated

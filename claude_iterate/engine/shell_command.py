@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from claude_iterate.agent.command import discovery
 from claude_iterate.agent.command.environment import run_environment
 from claude_iterate.agent.processes.child import ChildProcess, Reader
-from claude_iterate.core.events.vocabulary import Cause
+from claude_iterate.core.events.enums import Cause
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Cut, Wait
 from claude_iterate.core.state.run_state import RunState

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from claude_iterate.core.events import HeldBack, Requested, Warned
-from claude_iterate.core.events.vocabulary import Verb
+from claude_iterate.core.events.enums import Verb
 from claude_iterate.core.rules.signals_and_requests import effect_of, signal_came
 from claude_iterate.core.state.requests import answer
 from claude_iterate.engine.recorder import Recorder

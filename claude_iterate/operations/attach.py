@@ -11,7 +11,7 @@ from collections.abc import Callable
 import msgspec
 
 from claude_iterate.core.events import RunFinished, RunStarted
-from claude_iterate.core.events.run_events import JOURNAL_FORMAT
+from claude_iterate.core.events.run import JOURNAL_FORMAT
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.operations.playback import ConsolePlayback

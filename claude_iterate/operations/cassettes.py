@@ -21,8 +21,8 @@ from msgspec.structs import replace
 from claude_iterate.agent.protocol.stream import Translator
 from claude_iterate.core import events
 from claude_iterate.core.events import Warned
-from claude_iterate.core.events.run_events import JOURNAL_FORMAT
-from claude_iterate.core.events.vocabulary import Cause, Purpose
+from claude_iterate.core.events.enums import Cause, Purpose
+from claude_iterate.core.events.run import JOURNAL_FORMAT
 from claude_iterate.core.formats import plural
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.settings.declared import Settings

@@ -17,7 +17,7 @@ from claude_iterate.agent.command import discovery
 from claude_iterate.agent.command.environment import run_environment
 from claude_iterate.agent.processes.leftovers import end_marked
 from claude_iterate.core.events import RunStarted
-from claude_iterate.core.events.vocabulary import Cause, Meaning, Point
+from claude_iterate.core.events.enums import Cause, Meaning, Point
 from claude_iterate.core.rules import hook_facts, hook_rules
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.state.run_state import RunState

@@ -23,7 +23,7 @@ from claude_iterate.agent import conversation
 from claude_iterate.agent.command import discovery
 from claude_iterate.agent.command.environment import run_environment
 from claude_iterate.agent.command.sandbox import Sandbox
-from claude_iterate.core.events.reasons import exit_code
+from claude_iterate.core.events.enums import exit_code
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.errors import ExpectedError, WorkspaceProblem
 from claude_iterate.operations import run_plan, sandboxing

@@ -17,8 +17,7 @@ from claude_iterate.agent.command.command_line import NOT_ASKED
 from claude_iterate.agent.command.sandbox import Sandbox
 from claude_iterate.agent.processes.leftovers import end_containers, end_marked
 from claude_iterate.core.events import Warned
-from claude_iterate.core.events.reasons import exit_code
-from claude_iterate.core.events.vocabulary import ONE_OFF, Purpose
+from claude_iterate.core.events.enums import ONE_OFF, Purpose, exit_code
 from claude_iterate.core.redact import redactor_for
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import stop_settings

@@ -23,7 +23,7 @@ from claude_iterate.core.events import (
     StreamEvent,
     Warned,
 )
-from claude_iterate.core.events.run_events import JOURNAL_FORMAT
+from claude_iterate.core.events.run import JOURNAL_FORMAT
 from claude_iterate.core.formats import join_names, plural
 from claude_iterate.core.redact import Redactor
 from claude_iterate.core.state.recorded_settings import recorded_settings

@@ -13,8 +13,7 @@ from claude_iterate.agent.command.command_line import Known, tuning
 from claude_iterate.agent.command.sandbox_host import probe
 from claude_iterate.core import claude_versions
 from claude_iterate.core.events import Warned
-from claude_iterate.core.events.reasons import exit_code
-from claude_iterate.core.events.vocabulary import ONE_OFF
+from claude_iterate.core.events.enums import ONE_OFF, exit_code
 from claude_iterate.core.formats import duration
 from claude_iterate.core.rules import next_steps, trips
 from claude_iterate.core.settings.declared import Settings

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from claude_iterate.agent.command.command_line import NOT_ASKED, Known
 from claude_iterate.core.events import PlanRead
-from claude_iterate.core.events.vocabulary import ONE_OFF, Purpose
+from claude_iterate.core.events.enums import ONE_OFF, Purpose
 from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import MODES, Mode

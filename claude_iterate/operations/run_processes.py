@@ -21,7 +21,7 @@ import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.core.events import HeldBack, WaitStarted
-from claude_iterate.core.events.vocabulary import Kind, Why
+from claude_iterate.core.events.enums import Kind, Why
 from claude_iterate.core.settings.declared import PERMISSION_MODES
 from claude_iterate.core.settings.layers import layer_from_document
 from claude_iterate.core.state.run_state import RunState

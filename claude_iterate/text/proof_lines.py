@@ -7,7 +7,7 @@ from typing import Any
 
 from claude_iterate.core import events
 from claude_iterate.core.events import ProofChange, RunFinished
-from claude_iterate.core.events.vocabulary import Meaning
+from claude_iterate.core.events.enums import Meaning
 from claude_iterate.core.formats import duration, join_names, one_line, plural, shorten
 from claude_iterate.core.outcomes.classes import RETRIED
 from claude_iterate.core.rules import hook_rules

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from claude_iterate.core.events import ToolAnswered, ToolCalled
-from claude_iterate.core.events.stream_events import telling
+from claude_iterate.core.events.stream import telling
 from claude_iterate.core.formats import one_line, plural
 from claude_iterate.text.line_blocks import INDENT, first_and_rest, head, indented, indented_head, indented_text
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from claude_iterate.core.events.vocabulary import Why
+from claude_iterate.core.events.enums import Why
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.views import history_view, run_view
 from claude_iterate.views.history_view import HistoryView

@@ -7,7 +7,7 @@ from html import escape
 
 import msgspec
 
-from claude_iterate.core.events.vocabulary import Kind
+from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.formats import cost, duration, money, plural
 from claude_iterate.core.sanitize import sanitize_terminal
 from claude_iterate.core.tones import Tone

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.core import events
-from claude_iterate.core.events.vocabulary import Kind
+from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.formats import moment
 from claude_iterate.core.outcomes.classes import is_done_again
 from claude_iterate.core.reports.status import Status

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from claude_iterate.core.events.vocabulary import Kind
+from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.formats import cost, duration, join_names, plural
 from claude_iterate.core.state.call_state import Spending
 from claude_iterate.views.iteration_rows import FileCounts, Row, TestsView

@@ -6,7 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.core.events import Carried, ProofDefined, Resumed, Trip
-from claude_iterate.core.events.run_events import JOURNAL_FORMAT
+from claude_iterate.core.events.run import JOURNAL_FORMAT
 from claude_iterate.core.state.handover import handed_on, resumption
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold

@@ -12,7 +12,7 @@ import msgspec
 
 from claude_iterate.core import formats
 from claude_iterate.core.events import ProofChange, RunStarted, Tokens
-from claude_iterate.core.events.reasons import Reason, ending_of
+from claude_iterate.core.events.enums import Reason, ending_of
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.endings import in_words
 from claude_iterate.core.rules.next_steps import KILLED, go_on

@@ -22,7 +22,7 @@ from claude_iterate.core.events import (
     RunFinished,
     RunStarted,
 )
-from claude_iterate.core.events.vocabulary import Kind
+from claude_iterate.core.events.enums import Kind
 from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project

@@ -33,7 +33,7 @@ from claude_iterate.core.events import (
     WaitStarted,
     WorkMeasured,
 )
-from claude_iterate.core.events.vocabulary import Kind, Purpose, Reboot, Why
+from claude_iterate.core.events.enums import Kind, Purpose, Reboot, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout

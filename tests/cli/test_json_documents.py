@@ -17,7 +17,7 @@ from claude_iterate.core.events import (
     WaitEnded,
     WaitStarted,
 )
-from claude_iterate.core.events.vocabulary import Kind, Why
+from claude_iterate.core.events.enums import Kind, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.views.documents import FORMS, ended_run
 from claude_iterate.workspace.project import Project

@@ -12,8 +12,8 @@ import pytest
 
 from claude_iterate.cli.terminal_steering import Keys
 from claude_iterate.core.events import Requested
+from claude_iterate.core.events.enums import Verb
 from claude_iterate.core.events.groups import Requests
-from claude_iterate.core.events.vocabulary import Verb
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.system import terminals
 

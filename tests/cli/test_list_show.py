@@ -26,7 +26,7 @@ from claude_iterate.core.events import (
     RunStarted,
     WaitStarted,
 )
-from claude_iterate.core.events.vocabulary import Kind, Verb, Why
+from claude_iterate.core.events.enums import Kind, Verb, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.text.ending_lines import next_actions
 from claude_iterate.workspace.layout import Layout

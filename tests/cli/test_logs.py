@@ -11,7 +11,7 @@ from typing import IO
 import pytest
 
 from claude_iterate.core.events import Entry, Event, RunFinished, RunStarted, Said
-from claude_iterate.core.events.vocabulary import Purpose
+from claude_iterate.core.events.enums import Purpose
 from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project

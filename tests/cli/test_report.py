@@ -12,7 +12,7 @@ import pytest
 
 from claude_iterate.core import events
 from claude_iterate.core.events import IterationFinished, IterationStarted, Outcome, RunFinished, RunStarted, Tokens
-from claude_iterate.core.events.vocabulary import Kind, Purpose, Why
+from claude_iterate.core.events.enums import Kind, Purpose, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.views.iteration_charts import Bar, bars
 from claude_iterate.workspace.layout import Layout

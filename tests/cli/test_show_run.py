@@ -28,8 +28,7 @@ from claude_iterate.core.events import (
     VerificationFinished,
     VerificationStarted,
 )
-from claude_iterate.core.events.reasons import Reason
-from claude_iterate.core.events.vocabulary import Kind, Purpose, Verb
+from claude_iterate.core.events.enums import Kind, Purpose, Reason, Verb
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state.steps import fold
 from claude_iterate.workspace import metadata_updates

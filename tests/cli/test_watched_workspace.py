@@ -18,7 +18,7 @@ from claude_iterate.core.events import (
     RunStarted,
     WaitStarted,
 )
-from claude_iterate.core.events.vocabulary import Kind, Why
+from claude_iterate.core.events.enums import Kind, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.views import watched_workspace
 from claude_iterate.views.story import Story, story_from_entries

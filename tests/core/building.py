@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from claude_iterate.core.events import Entry, Event
-from claude_iterate.core.events.vocabulary import Purpose
+from claude_iterate.core.events.enums import Purpose
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.settings.catalogue import build, catalogue
 

@@ -19,7 +19,7 @@ from claude_iterate.core.events import (
     ToolAnswered,
     ToolCalled,
 )
-from claude_iterate.core.events.vocabulary import Kind, Purpose
+from claude_iterate.core.events.enums import Kind, Purpose
 
 LONG = "a" * (TEXT + 7)
 TEXTS: dict[str, Any] = {

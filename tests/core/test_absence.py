@@ -13,7 +13,7 @@ from claude_iterate.core.events import (
     WaitEnded,
     WaitStarted,
 )
-from claude_iterate.core.events.vocabulary import Kind, Why
+from claude_iterate.core.events.enums import Kind, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.absence import PAUSES, patiently
 from claude_iterate.core.rules.between import decide

@@ -25,8 +25,8 @@ from claude_iterate.core.events import (
     WaitEnded,
     WaitStarted,
 )
+from claude_iterate.core.events.enums import Cause, Kind, Verb, Why
 from claude_iterate.core.events.groups import Requests, Streaks
-from claude_iterate.core.events.vocabulary import Cause, Kind, Verb, Why
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.core.rules.between import BETWEEN_RULES, decide
 from claude_iterate.core.rules.breaker import budget

@@ -26,7 +26,7 @@ from claude_iterate.core.events import (
     ToolCalled,
     UsageReported,
 )
-from claude_iterate.core.events.vocabulary import Cause
+from claude_iterate.core.events.enums import Cause
 from claude_iterate.core.state.call_state import STDERR_KEPT, Call, Spending
 from claude_iterate.core.state.steps import fold
 

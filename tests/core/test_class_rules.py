@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from claude_iterate.core.events import CutStarted, Denial, LimitReported, ResultReported
-from claude_iterate.core.events.vocabulary import Cause
+from claude_iterate.core.events.enums import Cause
 from claude_iterate.core.outcomes.classes import classify
 from claude_iterate.core.outcomes.evidence import Evidence
 

@@ -16,7 +16,7 @@ from claude_iterate.core.events import (
     Thought,
     ToolCalled,
 )
-from claude_iterate.core.events.vocabulary import Cause, Kind
+from claude_iterate.core.events.enums import Cause, Kind
 from claude_iterate.core.outcomes.classes import (
     CLASSES,
     COUNTED_FAILURES,

@@ -9,8 +9,7 @@ import pytest
 
 from claude_iterate.core import events
 from claude_iterate.core.events import Event
-from claude_iterate.core.events.reasons import ENDINGS, Reason
-from claude_iterate.core.events.vocabulary import Kind, Purpose, Verb, Why
+from claude_iterate.core.events.enums import ENDINGS, Kind, Purpose, Reason, Verb, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state.condition import CHANGES, CONDITIONS, KILLED, condition
 from claude_iterate.core.state.handover import resumption

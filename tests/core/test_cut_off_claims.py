@@ -12,7 +12,7 @@ from claude_iterate.core.events import (
     Outcome,
     StopRequested,
 )
-from claude_iterate.core.events.vocabulary import Kind
+from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.outcomes.classes import REFUSALS, WELL
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules import endings

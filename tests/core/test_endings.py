@@ -21,8 +21,7 @@ from claude_iterate.core.events import (
     StopRequested,
     VerificationFinished,
 )
-from claude_iterate.core.events.reasons import ENDINGS, Reason
-from claude_iterate.core.events.vocabulary import Kind, Purpose
+from claude_iterate.core.events.enums import ENDINGS, Kind, Purpose, Reason
 from claude_iterate.core.outcomes.evidence import FOR_ONE_RUN
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.between import decide

@@ -18,8 +18,8 @@ from claude_iterate.core.events import (
     VerificationFinished,
     WaitStarted,
 )
+from claude_iterate.core.events.enums import Cause, Kind, Why
 from claude_iterate.core.events.groups import Claim, Requests, Streaks, Waiting
-from claude_iterate.core.events.vocabulary import Cause, Kind, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.during import decide_running

@@ -43,8 +43,8 @@ from claude_iterate.core.events import (
     WaitStarted,
     WorkMeasured,
 )
+from claude_iterate.core.events.enums import Kind, Purpose, Reboot, Why
 from claude_iterate.core.events.groups import Breaker, Claim, HookState, Requests, Session, Streaks, Waiting, Work
-from claude_iterate.core.events.vocabulary import Kind, Purpose, Reboot, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.proof import digest

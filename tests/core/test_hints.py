@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from claude_iterate.core.events import Event, Hints, IterationFinished, IterationStarted, Outcome, Tokens
-from claude_iterate.core.events.vocabulary import Kind
+from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.reports.fallbacks import from_block
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.hints import says_done, told

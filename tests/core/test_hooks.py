@@ -22,7 +22,7 @@ from claude_iterate.core.events import (
     StopRequested,
     WorkMeasured,
 )
-from claude_iterate.core.events.vocabulary import Cause, Kind, Meaning, Point
+from claude_iterate.core.events.enums import Cause, Kind, Meaning, Point
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules import hook_facts
 from claude_iterate.core.rules.between import decide

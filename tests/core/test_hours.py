@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from claude_iterate.core.events import RunStarted, WaitEnded, WaitStarted
-from claude_iterate.core.events.vocabulary import Why
+from claude_iterate.core.events.enums import Why
 from claude_iterate.core.hours import days, is_open, next_opening, span
 from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.verdicts import Begin, Wait

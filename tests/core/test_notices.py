@@ -23,8 +23,7 @@ from claude_iterate.core.events import (
     WaitStarted,
     Warned,
 )
-from claude_iterate.core.events.reasons import Reason
-from claude_iterate.core.events.vocabulary import Kind, Why
+from claude_iterate.core.events.enums import Kind, Reason, Why
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.core.settings.declared import NOTIFY_EVENTS
 from claude_iterate.core.state.run_state import RunState

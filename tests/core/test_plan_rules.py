@@ -19,7 +19,7 @@ from claude_iterate.core.events import (
     StopRequested,
     VerificationFinished,
 )
-from claude_iterate.core.events.vocabulary import Kind
+from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules import endings
 from claude_iterate.core.rules.between import decide

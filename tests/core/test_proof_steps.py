@@ -20,7 +20,7 @@ from claude_iterate.core.events import (
     VerificationFinished,
     VerificationStarted,
 )
-from claude_iterate.core.events.vocabulary import Cause, Kind
+from claude_iterate.core.events.enums import Cause, Kind
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.facts import Inspection

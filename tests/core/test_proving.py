@@ -6,9 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from claude_iterate.core.events import ChecksPassed, ErrandFinished, Outcome, RunStarted, VerificationFinished
+from claude_iterate.core.events.enums import Kind, Purpose, Reason
 from claude_iterate.core.events.groups import Claim
-from claude_iterate.core.events.reasons import Reason
-from claude_iterate.core.events.vocabulary import Kind, Purpose
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.completion import about_the_claim, known_by
 from claude_iterate.core.rules.facts import Facts

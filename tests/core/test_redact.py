@@ -22,7 +22,7 @@ from claude_iterate.core.events import (
     StatusChanged,
     ToolCalled,
 )
-from claude_iterate.core.events.vocabulary import Kind
+from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.redact import (
     MASK,
     SHAPES,

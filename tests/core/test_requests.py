@@ -20,7 +20,7 @@ from claude_iterate.core.events import (
     WaitEnded,
     WaitStarted,
 )
-from claude_iterate.core.events.vocabulary import Cause, Kind, Verb, Why
+from claude_iterate.core.events.enums import Cause, Kind, Verb, Why
 from claude_iterate.core.outcomes.classes import classify
 from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.core.reports.status import Status

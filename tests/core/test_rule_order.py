@@ -25,8 +25,8 @@ from claude_iterate.core.events import (
     VerificationStarted,
     WaitStarted,
 )
+from claude_iterate.core.events.enums import Kind, Meaning, Point, Why
 from claude_iterate.core.events.groups import Breaker, Claim, HookState, Requests, Streaks, Verification, Waiting
-from claude_iterate.core.events.vocabulary import Kind, Meaning, Point, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules import absence, between, breaker, hook_rules, proof, schedule, trips, waits
 from claude_iterate.core.rules.between import BETWEEN_RULES, Between, decide

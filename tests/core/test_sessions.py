@@ -20,8 +20,8 @@ from claude_iterate.core.events import (
     RunStarted,
     Tokens,
 )
+from claude_iterate.core.events.enums import Kind, Reboot, Verb
 from claude_iterate.core.events.groups import Session
-from claude_iterate.core.events.vocabulary import Kind, Reboot, Verb
 from claude_iterate.core.outcomes.classes import classify
 from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.core.rules.between import decide

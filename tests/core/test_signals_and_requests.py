@@ -16,7 +16,7 @@ from claude_iterate.core.events import (
     WaitEnded,
     WaitStarted,
 )
-from claude_iterate.core.events.vocabulary import Cause, Kind, Verb, Why
+from claude_iterate.core.events.enums import Cause, Kind, Verb, Why
 from claude_iterate.core.rules.between import decide, decide_start
 from claude_iterate.core.rules.during import decide_check
 from claude_iterate.core.rules.signals_and_requests import effect_of, signal_came

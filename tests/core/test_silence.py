@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from claude_iterate.core.events import Changes, Event, IterationFinished, Outcome, WorkMeasured
-from claude_iterate.core.events.vocabulary import Kind
+from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold

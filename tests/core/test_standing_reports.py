@@ -17,8 +17,7 @@ from claude_iterate.core.events import (
     StatusChanged,
     VerificationFinished,
 )
-from claude_iterate.core.events.reasons import Reason
-from claude_iterate.core.events.vocabulary import Kind
+from claude_iterate.core.events.enums import Kind, Reason
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.core.state.handover import handed_on
 from claude_iterate.core.state.run_state import RunState

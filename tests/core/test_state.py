@@ -39,7 +39,7 @@ from claude_iterate.core.events import (
     Warned,
     WorkMeasured,
 )
-from claude_iterate.core.events.vocabulary import Cause, Kind, Why
+from claude_iterate.core.events.enums import Cause, Kind, Why
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.core.state.call_state import Call, advance
 from claude_iterate.core.state.handover import handed_on

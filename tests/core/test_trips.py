@@ -26,7 +26,7 @@ from claude_iterate.core.events import (
     WaitStarted,
     WorkMeasured,
 )
-from claude_iterate.core.events.vocabulary import Kind, Why
+from claude_iterate.core.events.enums import Kind, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules import trips
 from claude_iterate.core.rules.between import decide

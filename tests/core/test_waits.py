@@ -22,7 +22,7 @@ from claude_iterate.core.events import (
     WaitEnded,
     WaitStarted,
 )
-from claude_iterate.core.events.vocabulary import Kind, Verb, Why
+from claude_iterate.core.events.enums import Kind, Verb, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.proof import digest

@@ -15,7 +15,7 @@ from claude_iterate.core.events import (
     TestCounts,
     WorkMeasured,
 )
-from claude_iterate.core.events.vocabulary import Kind
+from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from claude_iterate.core.events.reasons import Reason
+from claude_iterate.core.events.enums import Reason
 from claude_iterate.selftest.harness.script_steps import (
     GO,
     INIT,

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from claude_iterate.cli.boundary import main
-from claude_iterate.core.events.reasons import ENDINGS, exit_code
+from claude_iterate.core.events.enums import ENDINGS, exit_code
 from claude_iterate.core.rules.endings import SIGNS
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import reduce

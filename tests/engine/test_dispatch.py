@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from claude_iterate.core.events import Requested
-from claude_iterate.core.events.vocabulary import Verb
+from claude_iterate.core.events.enums import Verb
 from claude_iterate.engine.mailbox import Signalled
 from tests.engine.building import made
 

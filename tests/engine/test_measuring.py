@@ -19,8 +19,8 @@ from claude_iterate.core.events import (
     Warned,
     WorkMeasured,
 )
+from claude_iterate.core.events.enums import Kind, Purpose
 from claude_iterate.core.events.groups import Work
-from claude_iterate.core.events.vocabulary import Kind, Purpose
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.verdicts import Ask, Begin, Verify, Wait
 from claude_iterate.core.settings.catalogue import build

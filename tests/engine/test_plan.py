@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from claude_iterate.core.events import Carried, ProofDefined
-from claude_iterate.core.events.vocabulary import Purpose
+from claude_iterate.core.events.enums import Purpose
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.catalogue import build

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from claude_iterate.agent.processes.guardian import Guardian
-from claude_iterate.core.events.vocabulary import Cause
+from claude_iterate.core.events.enums import Cause
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Cut, Wait
 from claude_iterate.core.state.run_state import RunState

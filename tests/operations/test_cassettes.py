@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from claude_iterate.core import events
-from claude_iterate.core.events.vocabulary import Cause, Kind
+from claude_iterate.core.events.enums import Cause, Kind
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.operations.cassettes import RecordedCalls
 

@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from textual.widgets import DataTable, Input, Static
 
 from claude_iterate.core.events import IterationFinished, IterationStarted, Outcome, RunFinished, RunStarted
-from claude_iterate.core.events.vocabulary import Kind
+from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.reports.status import Status
 from claude_iterate.operations.watch_screen import WatchScreen
 from claude_iterate.workspace.layout import Layout

@@ -36,8 +36,7 @@ from claude_iterate.core.events import (
     Warned,
     WorkMeasured,
 )
-from claude_iterate.core.events.reasons import ENDINGS, Reason
-from claude_iterate.core.events.vocabulary import Cause, Kind
+from claude_iterate.core.events.enums import ENDINGS, Cause, Kind, Reason
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.core.rules.proof import tampering
 from claude_iterate.sinks.console.console import Clock, Console

@@ -17,8 +17,8 @@ from claude_iterate.core.events import (
     WaitEnded,
     WaitStarted,
 )
+from claude_iterate.core.events.enums import Verb, Why
 from claude_iterate.core.events.groups import Claim, Requests, Waiting
-from claude_iterate.core.events.vocabulary import Verb, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state.call_state import Call
 from claude_iterate.core.state.requests import answer

@@ -24,8 +24,8 @@ from claude_iterate.core.events import (
     WaitEnded,
     WaitStarted,
 )
+from claude_iterate.core.events.enums import Kind, Verb, Why
 from claude_iterate.core.events.groups import Streaks, Waiting
-from claude_iterate.core.events.vocabulary import Kind, Verb, Why
 from claude_iterate.core.formats import clip, width
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.core.settings.declared import Settings

@@ -16,7 +16,7 @@ from claude_iterate.core.events import (
     RunFinished,
     StatusChanged,
 )
-from claude_iterate.core.events.vocabulary import Kind
+from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.core.settings.catalogue import build
 from claude_iterate.core.settings.declared import Settings

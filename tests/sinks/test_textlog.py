@@ -25,7 +25,7 @@ from claude_iterate.core.events import (
     ToolCalled,
     Warned,
 )
-from claude_iterate.core.events.vocabulary import Cause, Kind
+from claude_iterate.core.events.enums import Cause, Kind
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.sinks.text_log import TextLog
 from tests.sinks.conftest import Fed, MakeEntry, MakeStarted

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from claude_iterate.core.events import IterationFinished, Outcome, Requested, WaitEnded, WaitStarted
-from claude_iterate.core.events.vocabulary import Kind, Verb, Why
+from claude_iterate.core.events.enums import Kind, Verb, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state.steps import fold
 from claude_iterate.text import wait_lines

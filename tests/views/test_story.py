@@ -10,7 +10,7 @@ import pytest
 
 from claude_iterate.core import events
 from claude_iterate.core.events import Entry, Event
-from claude_iterate.core.events.vocabulary import Kind, Reboot, Why
+from claude_iterate.core.events.enums import Kind, Reboot, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.views import history_view, run_view
 from claude_iterate.views.iteration_rows import FileCounts, TestsView

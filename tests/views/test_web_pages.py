@@ -18,7 +18,7 @@ from claude_iterate.core.events import (
     RunStarted,
     WaitStarted,
 )
-from claude_iterate.core.events.vocabulary import Kind, Purpose, Verb, Why
+from claude_iterate.core.events.enums import Kind, Purpose, Verb, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.views.story import Story, story_from_entries
 from claude_iterate.views.watched_workspace import Seen

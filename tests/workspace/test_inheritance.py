@@ -22,7 +22,7 @@ from claude_iterate.core.events import (
     VerificationFinished,
     VerificationStarted,
 )
-from claude_iterate.core.events.vocabulary import Kind, Purpose
+from claude_iterate.core.events.enums import Kind, Purpose
 from claude_iterate.core.reports.status import Status
 from claude_iterate.workspace import metadata_updates
 from claude_iterate.workspace.inheritance import inherit

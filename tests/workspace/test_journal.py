@@ -28,7 +28,7 @@ from claude_iterate.core.events import (
     Said,
     Warned,
 )
-from claude_iterate.core.events.vocabulary import Kind
+from claude_iterate.core.events.enums import Kind
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.journal import writer as journal_writer
 from claude_iterate.workspace.journal.writer import SIZE, JournalWriter, Reserve

@@ -17,8 +17,7 @@ from claude_iterate.core.events import (
     RunFinished,
     RunStarted,
 )
-from claude_iterate.core.events.reasons import Reason
-from claude_iterate.core.events.vocabulary import Kind
+from claude_iterate.core.events.enums import Kind, Reason
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold

@@ -16,7 +16,7 @@ from claude_iterate.agent.protocol.fields import Recent, number, table, tables, 
 from claude_iterate.agent.protocol.usage import CallUsage, Used, model_rows, total_cost, total_tokens
 from claude_iterate.core import events
 from claude_iterate.core.events import Denial, Event, StreamEvent
-from claude_iterate.core.events.stream_events import request_of
+from claude_iterate.core.events.stream import request_of
 from claude_iterate.core.outcomes import reset_times
 from claude_iterate.core.reports import json_input
 

@@ -13,8 +13,7 @@ from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation, on_terminal
 from claude_iterate.cli.terminal_steering import Keys, listening
 from claude_iterate.core.events import Entry
-from claude_iterate.core.events.reasons import exit_code
-from claude_iterate.core.events.vocabulary import Verb
+from claude_iterate.core.events.enums import Verb, exit_code
 from claude_iterate.core.rules.next_steps import CommandLine, go_on
 from claude_iterate.core.state.recorded_settings import recorded_settings
 from claude_iterate.core.state.run_state import RunState

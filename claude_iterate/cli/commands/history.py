@@ -9,7 +9,7 @@ import click
 
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.core.events.vocabulary import Kind
+from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.formats import cost, duration, plural
 from claude_iterate.core.tones import Tone
 from claude_iterate.errors import UsageProblem

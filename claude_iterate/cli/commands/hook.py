@@ -9,7 +9,7 @@ import click
 from claude_iterate.cli import options, output
 from claude_iterate.cli.command_table import group
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.core.events.vocabulary import Meaning, Point
+from claude_iterate.core.events.enums import Meaning, Point
 from claude_iterate.core.formats import duration
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.operations.hooks import HookTrial, try_hook

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.core.events.reasons import ENDINGS
+from claude_iterate.core.events.enums import ENDINGS
 from claude_iterate.core.tones import state_words, tone
 from claude_iterate.text import local_times
 from claude_iterate.views import listing_view, workspace_view

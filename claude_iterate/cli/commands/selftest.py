@@ -13,7 +13,7 @@ import click
 
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.core.events.reasons import exit_code
+from claude_iterate.core.events.enums import exit_code
 from claude_iterate.core.names import did_you_mean
 from claude_iterate.errors import UsageProblem
 from claude_iterate.selftest.faults import chosen

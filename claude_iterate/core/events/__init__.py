@@ -7,18 +7,10 @@ from __future__ import annotations
 
 import msgspec
 
-from claude_iterate.core.events.breaker_events import (
-    BreakerReset,
-    Hints,
-    PatternSeen,
-    ScriptResult,
-    Standing,
-    StopScriptsRun,
-    Trip,
-)
-from claude_iterate.core.events.call_events import (
+from claude_iterate.core.events.call import (
     AgentExited,
     AgentStarted,
+    Changes,
     CutStarted,
     ErrandFinished,
     ErrandStarted,
@@ -27,11 +19,25 @@ from claude_iterate.core.events.call_events import (
     JudgedRequirement,
     LeftoversEnded,
     Outcome,
+    PlanFinished,
+    PlanRead,
     Rebooted,
     ReviewFinished,
+    SnapshotTaken,
     StatusChanged,
+    TestCounts,
+    WorkMeasured,
 )
-from claude_iterate.core.events.check_events import (
+from claude_iterate.core.events.groups import (
+    BreakerReset,
+    Hints,
+    PatternSeen,
+    ScriptResult,
+    Standing,
+    StopScriptsRun,
+    Trip,
+)
+from claude_iterate.core.events.proof import (
     CheckFinished,
     CheckResult,
     ChecksPassed,
@@ -43,17 +49,25 @@ from claude_iterate.core.events.check_events import (
     VerificationFinished,
     VerificationStarted,
 )
-from claude_iterate.core.events.hold_events import HeldBack
-from claude_iterate.core.events.hook_events import HookFinished, HookStarted
-from claude_iterate.core.events.plan_events import PlanFinished, PlanRead
-from claude_iterate.core.events.run_events import (
+from claude_iterate.core.events.run import (
     Carried,
     Resumed,
     RunFinished,
     RunStarted,
     Warned,
+    WorktreeLeft,
+    WorktreeMade,
 )
-from claude_iterate.core.events.stream_events import (
+from claude_iterate.core.events.steering import (
+    HeldBack,
+    HookFinished,
+    HookStarted,
+    Requested,
+    StopRequested,
+    WaitEnded,
+    WaitStarted,
+)
+from claude_iterate.core.events.stream import (
     AgentNoted,
     ApiRetried,
     ContextCompacted,
@@ -76,9 +90,6 @@ from claude_iterate.core.events.stream_events import (
     ToolDenied,
     UsageReported,
 )
-from claude_iterate.core.events.wait_events import Requested, StopRequested, WaitEnded, WaitStarted
-from claude_iterate.core.events.work_events import Changes, SnapshotTaken, TestCounts, WorkMeasured
-from claude_iterate.core.events.worktree_events import WorktreeLeft, WorktreeMade
 
 Event = (
     RunStarted

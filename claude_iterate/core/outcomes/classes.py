@@ -12,7 +12,7 @@ from collections.abc import Callable
 import msgspec
 
 from claude_iterate.core.events import IterationFinished, LimitReported, Outcome
-from claude_iterate.core.events.vocabulary import Cause, Kind
+from claude_iterate.core.events.enums import Cause, Kind
 from claude_iterate.core.formats import duration, shorten
 from claude_iterate.core.outcomes import denials, reset_times
 from claude_iterate.core.outcomes.evidence import Evidence

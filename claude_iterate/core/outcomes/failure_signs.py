@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from claude_iterate.core.events.vocabulary import Kind
+from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.outcomes.evidence import Evidence
 
 _LOOKED_THROUGH = 4000

@@ -6,7 +6,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from claude_iterate.core.events import Outcome, WaitStarted
-from claude_iterate.core.events.vocabulary import Kind, Why
+from claude_iterate.core.events.enums import Kind, Why
 from claude_iterate.core.rules import waits
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Verdict

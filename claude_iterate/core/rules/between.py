@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from claude_iterate.core.events.vocabulary import ONE_OFF, Kind
+from claude_iterate.core.events.enums import ONE_OFF, Kind
 from claude_iterate.core.outcomes.classes import FINE
 from claude_iterate.core.rules import (
     absence,

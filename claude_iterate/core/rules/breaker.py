@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from claude_iterate.core.events import Outcome
-from claude_iterate.core.events.vocabulary import Kind, Purpose
+from claude_iterate.core.events.enums import Kind, Purpose
 from claude_iterate.core.formats import cost, duration, money, plural
 from claude_iterate.core.outcomes.classes import COUNTED_FAILURES, ENDING_FAILURES
 from claude_iterate.core.outcomes.evidence import FOR_ONE_RUN

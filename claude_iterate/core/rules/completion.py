@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from claude_iterate.core.events import ProofChange, VerificationFinished
-from claude_iterate.core.events.reasons import NOT_PROVEN, Reason
-from claude_iterate.core.events.vocabulary import Purpose
+from claude_iterate.core.events.enums import NOT_PROVEN, Purpose, Reason
 from claude_iterate.core.formats import join_names, one_line, shorten
 from claude_iterate.core.rules import next_steps
 from claude_iterate.core.rules.facts import Facts

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from claude_iterate.core.events import PlanRead, ProofChange, RunFinished
-from claude_iterate.core.events.reasons import ENDINGS, Reason
-from claude_iterate.core.events.vocabulary import ONE_OFF, Purpose
+from claude_iterate.core.events.enums import ENDINGS, ONE_OFF, Purpose, Reason
 from claude_iterate.core.formats import one_line, plural, shorten
 from claude_iterate.core.outcomes.classes import COUNTED_FAILURES
 from claude_iterate.core.rules import completion, next_steps, proof

@@ -7,7 +7,7 @@ from datetime import UTC, tzinfo
 import msgspec
 
 from claude_iterate.core.events import PlanRead, ProofChange
-from claude_iterate.core.events.vocabulary import Purpose
+from claude_iterate.core.events.enums import Purpose
 from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.declared import LimitSettings, Settings
 from claude_iterate.core.settings.modes import MODES, Mode

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from claude_iterate.core.events.vocabulary import Point
+from claude_iterate.core.events.enums import Point
 from claude_iterate.core.rules.plans.plan_rules import FILE
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.core.state.run_state import RunState

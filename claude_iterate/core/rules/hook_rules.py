@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from claude_iterate.core.events import HookFinished, IterationFinished, Outcome
-from claude_iterate.core.events.vocabulary import Cause, Kind, Meaning, Point
+from claude_iterate.core.events.enums import Cause, Kind, Meaning, Point
 from claude_iterate.core.formats import plural
 from claude_iterate.core.rules import next_steps
 from claude_iterate.core.rules.facts import Facts

@@ -7,7 +7,7 @@ import shlex
 import msgspec
 from msgspec.structs import replace
 
-from claude_iterate.core.events.vocabulary import Purpose
+from claude_iterate.core.events.enums import Purpose
 from claude_iterate.core.state.run_state import RunState
 
 Words = tuple[str, ...]

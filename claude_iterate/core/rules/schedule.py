@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from claude_iterate.core import hours
 from claude_iterate.core.events import WaitStarted
-from claude_iterate.core.events.vocabulary import Purpose, Why
+from claude_iterate.core.events.enums import Purpose, Why
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.state.run_state import RunState
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from claude_iterate.core.events import Event, IterationFinished, Outcome, Requested, StopRequested, WaitEnded
-from claude_iterate.core.events.vocabulary import Kind, Verb
+from claude_iterate.core.events.enums import Kind, Verb
 from claude_iterate.core.state.run_state import RunState
 
 Asked = Callable[[RunState, Requested], Event | None]

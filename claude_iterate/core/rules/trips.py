@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from claude_iterate.core.events import ScriptResult, Trip, WaitStarted
+from claude_iterate.core.events.enums import Purpose, Reason, Why
 from claude_iterate.core.events.groups import Streaks
-from claude_iterate.core.events.reasons import Reason
-from claude_iterate.core.events.vocabulary import Purpose, Why
 from claude_iterate.core.formats import duration, one_line, plural, shorten
 from claude_iterate.core.outcomes.classes import COUNTED_FAILURES
 from claude_iterate.core.rules import next_steps, waits

@@ -14,8 +14,7 @@ from claude_iterate.core.events import (
     WaitEnded,
     WaitStarted,
 )
-from claude_iterate.core.events.reasons import Reason
-from claude_iterate.core.events.vocabulary import Cause, Point
+from claude_iterate.core.events.enums import Cause, Point, Reason
 
 
 class Begin(msgspec.Struct, frozen=True):

@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 from msgspec.structs import replace
 
 from claude_iterate.core.events import WaitEnded, WaitStarted
-from claude_iterate.core.events.reasons import Reason
-from claude_iterate.core.events.vocabulary import Kind, Why
+from claude_iterate.core.events.enums import Kind, Reason, Why
 from claude_iterate.core.formats import duration, plural
 from claude_iterate.core.outcomes import reset_times
 from claude_iterate.core.rules import schedule

@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from claude_iterate.core import events
+from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.events.groups import Breaker, Streaks
-from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.outcomes.classes import COUNTED_FAILURES, WELL
 from claude_iterate.core.state import work_steps
 from claude_iterate.core.state.run_state import RunState

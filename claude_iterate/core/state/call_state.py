@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import astuple, replace
 
 from claude_iterate.core import events
-from claude_iterate.core.events.stream_events import request_of, telling
+from claude_iterate.core.events.stream import request_of, telling
 from claude_iterate.core.formats import duration, one_line, shorten
 
 STDERR_KEPT = 4000

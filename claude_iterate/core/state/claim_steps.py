@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from claude_iterate.core import events
+from claude_iterate.core.events.enums import Cause
 from claude_iterate.core.events.groups import Claim, Verification
-from claude_iterate.core.events.vocabulary import Cause
 from claude_iterate.core.reports.review import INCOMPLETE, VERIFIED
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state.run_state import RunState

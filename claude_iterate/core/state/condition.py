@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from claude_iterate.core.events.vocabulary import Purpose
+from claude_iterate.core.events.enums import Purpose
 from claude_iterate.core.state.requests import claim_is_open
 from claude_iterate.core.state.run_state import RunState
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from claude_iterate.core.events import Carried, Resumed, RunStarted
+from claude_iterate.core.events.enums import Kind, Purpose
 from claude_iterate.core.events.groups import Claim
-from claude_iterate.core.events.vocabulary import Kind, Purpose
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state import breaker_steps
 from claude_iterate.core.state.claim_steps import standing

@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from claude_iterate.core import events
+from claude_iterate.core.events.enums import Kind, Meaning, Point
 from claude_iterate.core.events.groups import HookState
-from claude_iterate.core.events.vocabulary import Kind, Meaning, Point
 from claude_iterate.core.state.run_state import RunState
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import msgspec
 
-from claude_iterate.core.events.plan_events import PlanRead
+from claude_iterate.core.events.call import PlanRead
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state.run_state import RunState
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from claude_iterate.core.events.plan_events import PlanFinished, PlanRead
+from claude_iterate.core.events.call import PlanFinished, PlanRead
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.core.state.run_state import RunState

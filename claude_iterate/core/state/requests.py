@@ -7,8 +7,8 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from claude_iterate.core.events import Rebooted, Requested, StopRequested
+from claude_iterate.core.events.enums import Cause, Reboot, Verb
 from claude_iterate.core.events.groups import Session
-from claude_iterate.core.events.vocabulary import Cause, Reboot, Verb
 from claude_iterate.core.state import hook_steps
 from claude_iterate.core.state.run_state import RunState
 

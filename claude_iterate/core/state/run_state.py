@@ -9,9 +9,8 @@ from __future__ import annotations
 import msgspec
 
 from claude_iterate.core import events
+from claude_iterate.core.events.enums import Purpose, Reason
 from claude_iterate.core.events.groups import Breaker, Claim, HookState, Requests, Session, Streaks, Waiting, Work
-from claude_iterate.core.events.reasons import Reason
-from claude_iterate.core.events.vocabulary import Purpose
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state.call_state import Call, Spending
 

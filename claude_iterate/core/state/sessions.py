@@ -10,7 +10,7 @@ import re
 import msgspec
 
 from claude_iterate.core.events import Rebooted
-from claude_iterate.core.events.vocabulary import Reboot
+from claude_iterate.core.events.enums import Reboot
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.state.run_state import RunState
 

@@ -8,8 +8,8 @@ from typing import get_args
 from msgspec.structs import asdict, replace
 
 from claude_iterate.core import events
+from claude_iterate.core.events.enums import Cause, Kind, Reboot
 from claude_iterate.core.events.groups import Session, Streaks
-from claude_iterate.core.events.vocabulary import Cause, Kind, Reboot
 from claude_iterate.core.outcomes import denials
 from claude_iterate.core.outcomes.classes import COUNTED_FAILURES, FINE, REFUSALS, WELL, is_done_again
 from claude_iterate.core.reports.status import Status

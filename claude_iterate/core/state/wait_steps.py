@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from claude_iterate.core import events
-from claude_iterate.core.events.vocabulary import Why
+from claude_iterate.core.events.enums import Why
 from claude_iterate.core.state.run_state import RunState
 
 _CALLS_KEPT = 1000

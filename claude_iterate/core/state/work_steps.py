@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from claude_iterate.core.events import Changes, SnapshotTaken, TestCounts, WorkMeasured
-from claude_iterate.core.events.vocabulary import Kind
+from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state.plan_steps import moved_on
 from claude_iterate.core.state.run_state import RunState

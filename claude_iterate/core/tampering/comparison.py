@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from claude_iterate.core.events.check_events import ProofChange
+from claude_iterate.core.events.proof import ProofChange
 from claude_iterate.core.formats import plural
 from claude_iterate.core.tampering import marks_of_plans, marks_of_tests
 from claude_iterate.core.tampering.normal_forms import changed_settings

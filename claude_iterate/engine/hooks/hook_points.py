@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from claude_iterate.core.events import Warned
-from claude_iterate.core.events.vocabulary import Point
+from claude_iterate.core.events.enums import Point
 from claude_iterate.core.rules.verdicts import Finish
 from claude_iterate.engine.hooks.hook_runs import Hooks
 from claude_iterate.engine.recorder import Recorder

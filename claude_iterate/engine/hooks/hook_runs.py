@@ -6,8 +6,8 @@ Claude could write a hook. So one that was added or changed since is not run: it
 from __future__ import annotations
 
 from claude_iterate.core.events import HookFinished, HookStarted, Warned
+from claude_iterate.core.events.enums import Meaning, Point, Purpose
 from claude_iterate.core.events.groups import HookState
-from claude_iterate.core.events.vocabulary import Meaning, Point, Purpose
 from claude_iterate.core.formats import plural
 from claude_iterate.core.rules import endings, hook_facts, hook_rules
 from claude_iterate.core.rules.during import decide_hook

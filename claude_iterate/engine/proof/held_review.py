@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from claude_iterate.core import events
-from claude_iterate.core.events.vocabulary import Kind
+from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.formats import join_names, shorten
 from claude_iterate.core.outcomes.classes import ENDING_FAILURES, FINE, RETRIED
 from claude_iterate.core.reports import prose_review, requirements, review

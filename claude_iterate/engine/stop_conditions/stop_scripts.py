@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from claude_iterate.core.events import ScriptResult, StopScriptsRun, Warned
-from claude_iterate.core.events.vocabulary import Cause
+from claude_iterate.core.events.enums import Cause
 from claude_iterate.core.formats import one_line, shorten
 from claude_iterate.core.rules.during import decide_check
 from claude_iterate.engine.recorder import Recorder

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import msgspec
 
 from claude_iterate.core.events import Changes, Event, SnapshotTaken, TestCounts, Warned, WorkMeasured
-from claude_iterate.core.events.vocabulary import Point, Purpose
+from claude_iterate.core.events.enums import Point, Purpose
 from claude_iterate.core.formats import join_names
 from claude_iterate.core.rules.verdicts import Ask, Begin, Finish, ProofStep, RunHook, RunStopScripts, Verdict
 from claude_iterate.core.state.work_steps import contradiction, moved

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from claude_iterate.core.events.vocabulary import Why
+from claude_iterate.core.events.enums import Why
 from claude_iterate.selftest.harness import interventions
 from claude_iterate.selftest.harness.expectations import waits_between
 from claude_iterate.selftest.harness.fault import Expected, Fault, FaultProject

@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TextIO, TypeGuard, get_args
 
 from claude_iterate.core import events
-from claude_iterate.core.events.reasons import ENDINGS
-from claude_iterate.core.events.vocabulary import Verb
+from claude_iterate.core.events.enums import ENDINGS, Verb
 from claude_iterate.core.outcomes.classes import FINE, RETRIED
 from claude_iterate.core.settings.declared import StopSettings
 from claude_iterate.core.state.run_state import RunState

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from claude_iterate.core import events
 from claude_iterate.core.events import Entry
-from claude_iterate.core.events.vocabulary import Why
+from claude_iterate.core.events.enums import Why
 from claude_iterate.core.formats import cost, one_line, precise_moment, shorten
 from claude_iterate.core.outcomes.classes import FINE, RETRIED
 from claude_iterate.core.reports.status import describe

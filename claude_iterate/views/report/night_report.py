@@ -10,8 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from claude_iterate.core.events.reasons import ENDINGS
-from claude_iterate.core.events.run_events import JOURNAL_FORMAT
+from claude_iterate.core.events.enums import ENDINGS
+from claude_iterate.core.events.run import JOURNAL_FORMAT
 from claude_iterate.core.formats import moment
 from claude_iterate.core.task_identity import checksum, open_boxes
 from claude_iterate.core.tones import Tone, state_words, tone

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from claude_iterate.core.events.run_events import JOURNAL_FORMAT
+from claude_iterate.core.events.run import JOURNAL_FORMAT
 from claude_iterate.core.formats import duration, moment
 from claude_iterate.core.rules.endings import in_words
 from claude_iterate.core.rules.next_steps import go_on

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from claude_iterate.core.events.vocabulary import Point
+from claude_iterate.core.events.enums import Point
 from claude_iterate.workspace.layout import Layout
 
 PROJECT, WORKSPACE = "project", "workspace"

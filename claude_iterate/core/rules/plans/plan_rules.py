@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from claude_iterate.core.events import ClaimDropped, PlanFinished
-from claude_iterate.core.events.vocabulary import Kind
+from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.formats import plural
 from claude_iterate.core.rules import next_steps
 from claude_iterate.core.rules.facts import Facts

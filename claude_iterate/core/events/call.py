@@ -1,4 +1,5 @@
-"""Events about one call of Claude: an iteration, a review, a one-off call; its process and how it ended."""
+"""Events about one call of Claude: an iteration, a review, a one-off call; how it ended, and what it changed in the
+project and its plan, measured by us."""
 
 from __future__ import annotations
 
@@ -6,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from claude_iterate.core.events.stream_events import Denial, Tokens
-from claude_iterate.core.events.vocabulary import Cause, Kind, Purpose, Reboot
+from claude_iterate.core.events.enums import Cause, Kind, Purpose, Reboot
+from claude_iterate.core.events.stream import Denial, Tokens
 from claude_iterate.core.reports.status import Change, Status
 
 
@@ -175,3 +176,96 @@ class ErrandFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", o
     changed: tuple[str, ...] = ()
     trouble: str = ""
     cost_is_lower_bound: bool = False
+
+
+class SnapshotTaken(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """All that is in the project has one id: `tree`, held by `ref`. Number 0 is from before the first iteration; any
+    other is what this iteration left, or what the next one begins with if we ran checks or tests meanwhile. `how` is
+    git, or store for a repository of our own; `head` and `branch` are the repository's, empty where there is none."""
+
+    number: int
+    tree: str
+    ref: str = ""
+    head: str = ""
+    branch: str = ""
+    how: str = ""
+
+
+class Changes(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What differs between two looks at the project: counts of files, the commits made in between, and the first
+    names. `how` is git, store or files (a scan)."""
+
+    created: int = 0
+    modified: int = 0
+    deleted: int = 0
+    commits: int = 0
+    head: str = ""
+    how: str = ""
+    files: tuple[str, ...] = ()
+
+    @property
+    def number_of_files(self) -> int:
+        """How many files differ."""
+        return self.created + self.modified + self.deleted
+
+
+class TestCounts(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the test command came to; `errors` are tests or files that could not run. `how` names what it was read
+    from; `red` are the first names of tests that failed or could not run."""
+
+    __test__ = False  # or pytest takes it for a class of tests
+
+    passed: int = 0
+    failed: int = 0
+    errors: int = 0
+    skipped: int = 0
+    how: str = ""
+    red: tuple[str, ...] = ()
+
+    @property
+    def is_red(self) -> bool:
+        """A test failed or could not run."""
+        return self.failed + self.errors > 0
+
+
+class WorkMeasured(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """What iteration `number` did. `changes` and `tests` are None where they are not known. `progress` is what moved:
+    commits, files, tests, in plan mode plan. `notes`: TODO.md or what Claude keeps in its folder changed, which is no
+    work, but does not contradict a report of work either."""
+
+    number: int
+    changes: Changes | None = None
+    tests: TestCounts | None = None
+    progress: tuple[str, ...] = ()
+    notes: bool = False
+
+
+class PlanRead(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """The plan before an iteration, or what an iteration left of it, when it is not as it was last read: how many tasks
+    are open, under way and done, how many name no specification, and a checksum of the text, empty for no plan.
+    `problem` says why it cannot be used."""
+
+    open: int = 0
+    doing: int = 0
+    done: int = 0
+    without_refs: int = 0
+    fingerprint: str = ""
+    problem: str = ""
+
+    @property
+    def tasks(self) -> int:
+        """All tasks."""
+        return self.open + self.doing + self.done
+
+    @property
+    def left(self) -> int:
+        """Tasks that are not done."""
+        return self.open + self.doing
+
+
+class PlanFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """Nothing in the plan is open any more: a claim of completion. `task` is the identity of the instructions that it
+    is about."""
+
+    tasks: int
+    task: str = ""

@@ -1,4 +1,4 @@
-"""Events about the run as a whole: its beginning and end, and what it takes over."""
+"""Events about the run as a whole: its beginning and end, what it takes over, and the worktree in which it works."""
 
 from __future__ import annotations
 
@@ -6,14 +6,43 @@ from typing import Any
 
 import msgspec
 
-from claude_iterate.core.events.breaker_events import Hints, Standing
-from claude_iterate.core.events.call_events import Outcome
-from claude_iterate.core.events.check_events import CheckResult, ProofChange, ProofDefined
-from claude_iterate.core.events.groups import Breaker, Claim, HookState, Session, Streaks, Waiting, Work
-from claude_iterate.core.events.reasons import Reason
-from claude_iterate.core.events.stream_events import Tokens
-from claude_iterate.core.events.vocabulary import Point, Purpose
+from claude_iterate.core.events.call import Outcome
+from claude_iterate.core.events.enums import Point, Purpose, Reason
+from claude_iterate.core.events.groups import (
+    Breaker,
+    Claim,
+    Hints,
+    HookState,
+    Session,
+    Standing,
+    Streaks,
+    Waiting,
+    Work,
+)
+from claude_iterate.core.events.proof import CheckResult, ProofChange, ProofDefined
+from claude_iterate.core.events.stream import Tokens
 from claude_iterate.core.reports.status import Status
+
+
+class WorktreeMade(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """The run works in the git worktree `path` on `branch`, which began at the commit `base`; `again`: an earlier run
+    made the branch. The workspace stays in the project,
+    `main`."""
+
+    path: str
+    branch: str
+    base: str
+    main: str = ""
+    again: bool = False
+
+
+class WorktreeLeft(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """What the run leaves in its worktree: `commits` of its branch that the main checkout does not have, and whether it
+    is `clean`: then it is removed after the run. `trouble` says why that is not known."""
+
+    commits: int = 0
+    clean: bool = False
+    trouble: str = ""
 
 
 class Carried(msgspec.Struct, frozen=True, omit_defaults=True):
