@@ -15,8 +15,7 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-import loop
-from project import NAME, Bench
+from project import NAME, Bench, fake
 
 SETTLED = 4
 """The first of this many parts fills caches; growth counts from there."""
@@ -65,7 +64,7 @@ def main() -> int:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="claude-iterate-endurance-") as folder:
         bench = Bench(Path(folder), quick=False)
-        project = bench.project([bench.script("short-fake", loop.FAKE)])
+        project = bench.project([bench.script("short-fake", fake())])
         began = time.monotonic()
         words = ("run", NAME, "--no-delay", "-m", str(options.count), "-q")
         process = project.start(*words, stdout=None, stderr=subprocess.DEVNULL)

@@ -1,5 +1,5 @@
-"""All measurements in one table: figure, target, verdict. A slow figure is not a failure, because machines differ: the
-exit code is 0 unless something could not be measured."""
+"""Measures claude-iterate against its budget: figure, target, verdict. A slow figure is not a failure, because machines
+differ: the exit code is 0 unless something could not be measured."""
 
 from __future__ import annotations
 
@@ -12,35 +12,16 @@ import time
 from pathlib import Path
 
 import commands
-import crowd
-import flood
-import latency
-import loop
-import start
-import verbose
-import work
-from project import Bench
-from table import Row, print_table
+import iterations
+import stream
+from project import Bench, Row
 
-MEASUREMENTS = {
-    "a": loop.measure,
-    "b": flood.measure,
-    "c": commands.measure,
-    "d": latency.measure,
-    "e": start.measure,
-    "f": verbose.measure,
-    "g": crowd.measure,
-    "h": work.measure,
-}
+MEASUREMENTS = {"commands": commands.measure, "iterations": iterations.measure, "stream": stream.measure}
 ABOUT = """\
-a: short iterations; b: a flood of events; c: commands; d: delay of the verbose console; e: a run of one iteration;
-f: verbose streams; g: many runs at once; h: measuring what iterations change.
+commands: what users wait for; iterations: what a run adds to its calls of Claude; stream: what an event costs.
 
-Tool and comparison take turns in every round, so that a change of the machine's speed meets both. Still, wall times
-are noise on a machine that does something else: look at the load in the last line. All of it takes about ten minutes.
-
-BENCH_ORIGINAL="node /path/to/dist/cli.js" measures the TypeScript original in the same rounds, in a column of its own.
-Its log of a flood can take gigabytes in TMPDIR.
+Wall times are noise on a machine that does something else: look at the load in the last line. All of it takes about
+two minutes.
 """
 
 
@@ -49,39 +30,34 @@ def main() -> int:
         prog="bench/run", description=__doc__, epilog=ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="small counts: only shows that the benchmark works")
-    parser.add_argument(
-        "--only",
-        type=lambda text: text.split(","),
-        default=list(MEASUREMENTS),
-        metavar="a,b,...",
-        help="these measurements (default: all)",
-    )
+    parser.add_argument("--only", choices=MEASUREMENTS, action="append", help="this measurement (default: all)")
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of a table")
     options = parser.parse_args()
-    unknown = sorted(set(options.only) - set(MEASUREMENTS))
-    if unknown:
-        parser.error(f"no such measurement: {', '.join(unknown)}; there are {', '.join(MEASUREMENTS)}")
     rows: list[Row] = []
     began, load, failed = time.monotonic(), os.getloadavg()[0], False
-    # On the disk of TMPDIR: a tmpfs makes every fsync free and (a) look better than it is.
+    # On the disk of TMPDIR: a tmpfs makes every sync free and the iterations look better than they are.
     with tempfile.TemporaryDirectory(prefix="claude-iterate-bench-") as folder:
         bench = Bench(Path(folder), options.quick)
-        for key in options.only:
-            if sys.stderr.isatty():
-                print(f"{time.monotonic() - began:5.0f} s: {key}", file=sys.stderr)
+        for name in options.only or MEASUREMENTS:
             try:
-                rows += MEASUREMENTS[key](bench)
-            except Exception as error:  # noqa: BLE001 - what was measured before and after it is told all the same
+                rows += MEASUREMENTS[name](bench)
+            except Exception as error:  # noqa: BLE001 - what was measured before and after it is printed all the same
                 failed = True
-                print(f"{key} failed: {type(error).__name__}: {error}", file=sys.stderr)
+                print(f"{name} failed: {type(error).__name__}: {error}", file=sys.stderr)
     about = {"seconds": round(time.monotonic() - began), "load": round(load, 2), "cores": os.cpu_count()}
-    beside = len(bench.tools) > 1
     if options.json:
-        print(json.dumps({"quick": options.quick, **about, "rows": [row.document(beside) for row in rows]}, indent=2))
+        print(json.dumps({"quick": options.quick, **about, "rows": [row.document() for row in rows]}, indent=2))
     else:
-        print_table(rows, beside)
+        _print_table(rows)
         print(f"\n{about['seconds']} s on {about['cores']} cores; load at the beginning {about['load']}")
     return int(failed)
+
+
+def _print_table(rows: list[Row]) -> None:
+    shown = [["measurement", "value", "target", ""], *(row.cells() for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+    for name, value, target, verdict in shown:
+        print(f"{name:{widths[0]}}  {value:>{widths[1]}}  {target:>{widths[2]}}  {verdict}".rstrip())
 
 
 if __name__ == "__main__":

@@ -1,10 +1,8 @@
-"""Projects to measure in. The user's own settings are kept out."""
+"""Projects to measure in, and what is measured. The user's own settings are kept out."""
 
 from __future__ import annotations
 
-import os
 import resource
-import shlex
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -13,18 +11,49 @@ from typing import Any, NamedTuple
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
-from tool import Original, Tool
-
 from claude_iterate.selftest.harness.scripted_project import COMMAND_LINE, NAME, ScriptedProject
 
-__all__ = ["CLICK", "COMMAND_LINE", "NAME", "Bench", "ScriptedProject", "Spent", "Tool", "call", "spent", "timed"]
+__all__ = ["COMMAND_LINE", "NAME", "Bench", "Row", "ScriptedProject", "Spent", "fake", "spent"]
 
-CLICK = (sys.executable, "-c", "import click")
-"""The least that a program on click can do: what a start is compared with."""
+ANSWER = r"""printf '%s\n' \
+'{"type":"system","subtype":"init","session_id":"s","model":"fake","tools":[],"mcp_servers":[]}' \
+'{"type":"assistant","message":{"content":[{"type":"text","text":"One step done."}]},"session_id":"s"}' \
+'{"type":"result","subtype":"success","is_error":false,"result":"One step done.","num_turns":1,"session_id":"s"}'
+"""
+
+
+def fake(answer: str = ANSWER, begin: str = "") -> str:
+    """The text of a Claude that reads its prompt, reports and answers. Without a report the runner would look for
+    changes, and end the run when there are none."""
+    version = "[ \"$1\" = --version ] && { echo '9.9.9 (Fake)'; exit; }"
+    report = """echo '{"complete": false}' > "$CLAUDE_ITERATE_WORKSPACE/.status.json\""""
+    return f"#!/bin/sh\n{version}\n{begin}\ncat >/dev/null\n{report}\n{answer}\n"
+
+
+class Row(NamedTuple):
+    """One figure. `target` is the highest accepted value; None: for information only."""
+
+    what: str
+    value: float
+    unit: str
+    target: float | None = None
+
+    @property
+    def verdict(self) -> str:
+        if self.target is None:
+            return ""
+        return "ok" if self.value <= self.target else "over"
+
+    def document(self) -> dict[str, Any]:
+        return self._asdict() | {"verdict": self.verdict}
+
+    def cells(self) -> list[str]:
+        target = "" if self.target is None else f"{self.target:g} {self.unit}"
+        return [self.what, f"{self.value:.2f} {self.unit}", target, self.verdict]
 
 
 class Spent(NamedTuple):
-    """Seconds of wall time, and of CPU of all processes that were started and waited for."""
+    """Milliseconds of wall time, and of CPU of all processes that were started and waited for."""
 
     wall: float
     cpu: float
@@ -36,22 +65,18 @@ class Bench:
     def __init__(self, folder: Path, quick: bool) -> None:
         self.folder = folder
         self.quick = quick
-        self.tools: list[Tool] = [Tool(COMMAND_LINE)]
-        """What is measured, in the order of a row's figures: we, and the original if its command is known."""
-        if command := shlex.split(os.environ.get("BENCH_ORIGINAL", "")):
-            self.tools.append(Original(tuple(command)))
         self._made = 0
 
     def rounds(self, full: int) -> int:
         return 1 if self.quick else full
 
-    def project(self, claude: Sequence[str | Path], tool: Tool | None = None) -> ScriptedProject:
+    def project(self, claude: Sequence[str | Path]) -> ScriptedProject:
         """A new project with one workspace whose Claude is this program."""
         self._made += 1
         words = [str(word) for word in claude]
-        made = ScriptedProject(self.folder / f"project-{self._made}", {"claude.command": words})
-        (tool or self.tools[0]).prepare(made, words)
-        return made
+        project = ScriptedProject(self.folder / f"project-{self._made}", {"claude.command": words})
+        project.make("Do the work.\n")
+        return project
 
     def script(self, name: str, text: str) -> Path:
         path = self.folder / name
@@ -60,22 +85,11 @@ class Bench:
         return path
 
 
-def call(project: ScriptedProject, *arguments: str, **more: Any) -> None:
-    """Run the command line; anything but the codes of a normal end breaks the benchmark."""
-    done = project.call(*arguments, **more)
-    if done.code not in {0, 1} or "Traceback" in done.err or "rror:" in done.err:
-        raise RuntimeError(f"{' '.join(arguments)} ended with {done.code}: {done.err}")
-
-
-def timed(work: Callable[[], object]) -> float:
-    return spent(work).wall
-
-
 def spent(work: Callable[[], object]) -> Spent:
     """What `work` costs. It must wait for the processes that it starts."""
     used, began = _children(), time.perf_counter()
     work()
-    return Spent(time.perf_counter() - began, _children() - used)
+    return Spent(1000 * (time.perf_counter() - began), 1000 * (_children() - used))
 
 
 def _children() -> float:
