@@ -38,7 +38,7 @@ from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold
 from claude_iterate.engine.call import evidence
 from claude_iterate.engine.recorder import Recorder
-from claude_iterate.engine.time_zones import zone
+from claude_iterate.engine.run_spec import zone
 from claude_iterate.errors import ExpectedError, SettingsProblem
 from claude_iterate.sinks.console.console import Console
 from claude_iterate.sinks.fanout import Sink

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import msgspec
-
 from claude_iterate.core.events import (
     Denial,
     Event,
@@ -24,64 +22,70 @@ from claude_iterate.core.state.call_state import Call
 from claude_iterate.core.state.sessions import continuation
 from claude_iterate.core.task_identity import checksum, identity
 from claude_iterate.engine.call import AgentCall, outcome_of_call, outcome_of_problem
-from claude_iterate.engine.recorder import Recorder
-from claude_iterate.engine.run_spec import RunSpec, Texts
+from claude_iterate.engine.run_spec import Texts
 from claude_iterate.engine.status_reports import StatusReports
 from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.errors import ExpectedError
 from claude_iterate.workspace.run_folder import notes
 
 
-class IterationRun(msgspec.Struct):
-    """Runs one iteration. `keep_place` puts back what Claude deleted of the workspace; `look` gets what it prints."""
+class IterationRun:
+    """Runs one iteration. `keep_place` puts back what Claude deleted of the workspace; `listen` gets what it prints."""
 
-    _plan: RunSpec
-    _recorder: Recorder
-    _supervisor: Supervisor
-    _reports: StatusReports
-    _number: int
-    _keep_place: Callable[[], object]
-    _look: Callable[[Sequence[Event]], None] = lambda _printed: None
-    _instructions: str = ""
+    def __init__(
+        self,
+        supervisor: Supervisor,
+        reports: StatusReports,
+        number: int,
+        keep_place: Callable[[], object],
+        listen: Callable[[Sequence[Event]], None] = lambda _printed: None,
+    ) -> None:
+        self._supervisor = supervisor
+        self._spec = supervisor.spec
+        self._recorder = supervisor.recorder
+        self._reports = reports
+        self._number = number
+        self._keep_place = keep_place
+        self._listen = listen
+        self._instructions = ""
 
     def run(self) -> None:
         """Everything from the prompt to `IterationFinished`."""
         began = self._recorder.elapsed()
         report_id = self._reports.iteration_begins(self._number)
         failure: Outcome | None = None
-        shown: tuple[str, ...] = ()
+        notes_shown: tuple[str, ...] = ()
         try:
-            texts = self._plan.texts(self._number, self._recorder.state.findings, report_id)
-            prompt, shown = texts.user.encode("utf-8", "replace"), texts.notes
+            texts = self._spec.texts(self._number, self._recorder.state.findings, report_id)
+            prompt, notes_shown = texts.user.encode("utf-8", "replace"), texts.notes
             self._instructions = texts.instructions
             for warning in texts.warnings:
                 self._recorder.record(warning)
-            going_on = continuation(self._recorder.state, self._plan.settings, self._recorder.wall())
+            going_on = continuation(self._recorder.state, self._spec.settings, self._recorder.wall())
             self._record_start(texts, prompt, going_on.session or "", report_id)
             if going_on.reboot is not None:
                 self._recorder.record(going_on.reboot)
-            call = AgentCall(self._plan, self._recorder, self._supervisor, self._look)
             again = self._recorder.state.streaks.retries
             name = f"{self._number:04d}" + (f".retry-{again}" if again else "")
-            call.make(texts.system, prompt, name, going_on.session)
+            AgentCall(self._supervisor, self._listen).make(texts.system, prompt, name, going_on.session)
         except ExpectedError as problem:
             failure = outcome_of_problem(self._recorder, problem)
         self._keep_place()
         self._finish(began, failure)
-        self._put_away(shown)
+        self._mark_delivered(notes_shown)
 
     def _wrote_report(self, tool: ToolCalled | None) -> bool:
         """The input of this tool names the report."""
-        name = self._plan.layout.status.name
+        name = self._spec.layout.status.name
         return tool is not None and any(isinstance(value, str) and name in value for value in tool.input.values())
 
-    def _put_away(self, shown: tuple[str, ...]) -> None:
+    def _mark_delivered(self, notes_shown: tuple[str, ...]) -> None:
         """The notes have reached an iteration that ended well. After any other one they come again: after a hang, an
         error, a skip, a stop."""
         state = self._recorder.state
-        heard = state.last_outcome is not None and state.last_outcome.kind in WELL
-        if shown and heard and state.iterations >= self._number:
-            notes.mark_delivered(self._plan.layout, shown)
+        ended_well = state.last_outcome is not None and state.last_outcome.kind in WELL
+        if notes_shown and ended_well and state.iterations >= self._number:
+            notes.mark_delivered(self._spec.layout, notes_shown)
 
     def _record_start(self, texts: Texts, prompt: bytes, resumes: str, report_id: str) -> None:
         self._recorder.record(
@@ -105,7 +109,7 @@ class IterationRun(msgspec.Struct):
         reading = self._reports.iteration_ends(result.text)
         status = reading.status if reading else None
         reported = status is not None and status.source != "boxes"
-        outcome = failure or outcome_of_call(self._plan, self._recorder, wrote_report=reported)
+        outcome = failure or outcome_of_call(self._supervisor, wrote_report=reported)
         denials = result.denials or (call.denials if call else ())
         error = _error(call, result, denials)
         self._recorder.record(
@@ -132,7 +136,7 @@ class IterationRun(msgspec.Struct):
                 report_was_last=call is not None and call.cut is None and self._wrote_report(call.last_tool),
             )
         )
-        if spent.at_least and self._plan.settings.limits.max_cost_usd:
+        if spent.at_least and self._spec.settings.limits.max_cost_usd:
             counts = f"counts {money(spent.cost_usd)} for it" if spent.cost_usd else "cannot count it"
             still = "`max_iterations` and `limits.max_duration` still hold"
             self._recorder.record(

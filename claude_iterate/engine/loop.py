@@ -3,44 +3,41 @@
 from __future__ import annotations
 
 import contextlib
+import random
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import assert_never
 
 from msgspec.structs import replace
 
-from claude_iterate.agent.processes import leftovers
 from claude_iterate.agent.processes.guardian import Guardian
 from claude_iterate.core import events
 from claude_iterate.core.events.enums import ONE_OFF, Point, Purpose
-from claude_iterate.core.rules import endings, verdicts
+from claude_iterate.core.rules import endings, hints, verdicts
 from claude_iterate.core.rules.between import decide, decide_start
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.engine.hooks.hook_points import HookPoints
+from claude_iterate.engine.hooks import Hooks
 from claude_iterate.engine.iteration import IterationRun
 from claude_iterate.engine.keep_awake import Awake
-from claude_iterate.engine.mailbox import Dispatcher, Inbox, Signalled, Sinks, StatusTouched
-from claude_iterate.engine.one_off import make_one_off_call
-from claude_iterate.engine.proof.definition import Definition
-from claude_iterate.engine.proof.verification import Proof
+from claude_iterate.engine.mailbox import Dispatcher, Inbox, Signalled, Sinks, StatusTouched, Steering
+from claude_iterate.engine.measuring import Measuring, start_measuring
+from claude_iterate.engine.proof import Proof
+from claude_iterate.engine.proof_definition import Definition
 from claude_iterate.engine.recorder import Recorder
-from claude_iterate.engine.run_spec import RunSpec, chance
+from claude_iterate.engine.run_spec import RunSpec
+from claude_iterate.engine.schema_call import make_one_off_call
 from claude_iterate.engine.status_reports import StatusReports
-from claude_iterate.engine.steering import Steering
-from claude_iterate.engine.stop_conditions.looked_for import StopConditions
+from claude_iterate.engine.stop_conditions import StopConditions
 from claude_iterate.engine.supervisor import Orphans, Supervisor
-from claude_iterate.engine.work.measuring import Measuring, start_measuring
 from claude_iterate.errors import ExpectedError
 from claude_iterate.system import processes, signals
 from claude_iterate.workspace import task_file
 from claude_iterate.workspace.files.restorable_file import Identity
 from claude_iterate.workspace.run_folder import notes, run_folder
 from claude_iterate.workspace.run_folder.run_folder import RunFolder
-from claude_iterate.workspace.run_folder.status_file import StatusWatch
 
 _ANSWER = 0.1
-"""While a question is open, the answer is looked for this often, and everything else goes on as ever."""
+"""Seconds between two looks for the answer while a question is open."""
 
 _LASTING = 15.0
 """Seconds after which the computer is kept awake. None falls asleep by itself so soon after a command was typed, and a
@@ -48,35 +45,37 @@ short run does without the processes that it takes."""
 
 
 class Engine:
-    """Runs a plan. One thread decides; all others only post into the inbox."""
+    """Does what a spec says. One thread decides; all others only post into the inbox."""
 
     def __init__(
         self,
-        plan: RunSpec,
+        spec: RunSpec,
         recorder: Recorder,
         sinks: Sinks,
         place: RunFolder,
         warnings: Sequence[events.Warned] = (),
     ) -> None:
-        self._plan = plan
+        self._spec = spec
         self._recorder = recorder
         self._sinks = sinks
+        self._place = place
         self._warnings = warnings
         self._definition: Definition | None = None
         self._proof: Proof | None = None
         self._measuring: Measuring | None = None
-        self._hooks = HookPoints(plan, recorder, sinks.flush)
-        self._task = task_file.StartingTask(plan.layout.instructions, plan.carried.replaced)
-        self._place = place
-        watch = plan.settings.notification.status_watch
+        self._hooks = Hooks(spec, recorder, sinks.flush)
+        self._task = task_file.StartingTask(spec.layout.instructions, spec.carried.replaced)
         self._reports = StatusReports(
-            plan.layout, watch, recorder, plan.own_environ, bool(plan.settings.verification.checks)
+            spec.layout,
+            spec.settings.notification.status_watch,
+            recorder,
+            spec.own_environ,
+            bool(spec.settings.verification.checks),
         )
-        self._conditions = StopConditions(plan, recorder)
+        self._conditions = StopConditions(spec.settings.stop, recorder)
         self._inbox = Inbox()
-        self._watch: StatusWatch | None = None
         self._watched: Identity | None = None
-        self._steering = Steering(plan, recorder, sinks.flush)
+        self._steering = Steering(spec, recorder, sinks.flush)
         self._summarise: Callable[[RunState, bool], None] = lambda _state, _running: None
 
     @property
@@ -94,91 +93,77 @@ class Engine:
             afterwards.callback(signals.on_stop_signals(lambda name: self._inbox.post(Signalled(name))))
             afterwards.callback(self._summarise_end)
             dispatcher, supervisor = self._prepare(afterwards)
-            self._measuring = start_measuring(self._plan, self._recorder, supervisor)
+            self._measuring = start_measuring(supervisor)
             self._record_start()
             self._summarise_progress()
             self._prepare_proof(supervisor)
             self._watch_reports()
-            afterwards.callback(self._watch_no_reports)
+            afterwards.callback(self._reports.close)
             while self._step(dispatcher, supervisor):
                 pass
         return self._state
 
-    def _watch_reports(self) -> None:
-        """From the first call on, and again when the folder is another one; only iterations report."""
-        plan = self._plan
-        self._watch_no_reports()
-        self._watched = self._place.identity
-        if plan.purpose == Purpose.RUN and plan.settings.notification.status_watch.enabled:
-            touched, failed = StatusTouched(), "Changes of the report are told at the end of each iteration only"
-            self._watch = StatusWatch(
-                plan.layout.status,
-                lambda: self._inbox.post(touched),
-                lambda why: self._inbox.post(events.Warned(f"{failed}: {why}")),
-            )
-
-    def _watch_no_reports(self) -> None:
-        watch, self._watch = self._watch, None
-        if watch is not None:
-            watch.close()
-
-    def _prepare_proof(self, supervisor: Supervisor) -> None:
-        """Before the first call: Claude has changed nothing yet."""
-        plan = self._plan
-        # A proof that was wanted before is not taken away unseen, and the tasks of a plan say what is done.
-        known = plan.carried.changes or plan.defined or plan.mode.judged_by == "plan"
-        if (self._facts().proof_wanted or known) and not plan.dry_run and plan.purpose not in ONE_OFF:
-            self._definition = Definition(plan, self._recorder)
-            self._definition.define()
-        self._proof = Proof(plan, self._recorder, supervisor, self._definition)
-
-    def _count_tests(self) -> None:
-        if self._definition is not None:
-            self._definition.count_some()
-
     def _prepare(self, afterwards: contextlib.ExitStack) -> tuple[Dispatcher, Supervisor]:
-        """Everything around the processes of the run, and how it is put away."""
-        plan = self._plan
+        """Start what guards the processes of the run, and register how it is put away."""
+        spec = self._spec
         # Children that were there before us (a container's entry point may have some) are not leftovers, and neither
         # are their orphans: then we adopt none, and look for our own by their mark alone.
         strangers = processes.children() or set()
         if not strangers:
             processes.become_subreaper()
-        sandbox = plan.sandbox
-        guardian = Guardian(plan.run, plan.environ, sandbox)
+        guardian = Guardian(spec.run, spec.environ, spec.sandbox)
         afterwards.callback(guardian.dismiss)
-        awake = Awake(plan.run, plan.own_environ)
+        awake = Awake(spec.run, spec.own_environ)
         afterwards.callback(awake.end)
-        orphans = Orphans(guardian, (guardian.pid, *strangers), adopts=not strangers, sandbox=sandbox)
-        afterwards.callback(self._end_leftovers, orphans)
+        orphans = Orphans(guardian, (guardian.pid, *strangers), adopts=not strangers, sandbox=spec.sandbox)
         chores = (
             lambda: self._keep_awake(awake, orphans),
             orphans.remember,
             # A folder that came back as another one is locked as soon as it is seen.
             self._place.remember,
-            self._count_tests,
+            lambda: self._definition.count_some() if self._definition is not None else None,
         )
         dispatcher = Dispatcher(
-            self._inbox, self._recorder, self._reports, self._steering, self._sinks, plan.tick, chores
+            self._inbox, self._recorder, self._reports, self._steering, self._sinks, spec.tick, chores
         )
-        return dispatcher, Supervisor(plan, self._recorder, dispatcher, self._inbox.post, orphans)
+        supervisor = Supervisor(spec, self._recorder, dispatcher, self._inbox.post, orphans)
+        afterwards.callback(supervisor.sweep, thorough=True)
+        return dispatcher, supervisor
 
     def _keep_awake(self, awake: Awake, orphans: Orphans) -> None:
         """A run that lasts needs a computer that does not fall asleep."""
-        if self._recorder.elapsed() <= _LASTING:
-            return
-        wanted = self._plan.settings.keep_awake and not self._plan.dry_run
-        if wanted and not awake.begun:
+        wanted = self._spec.settings.keep_awake and not self._spec.dry_run
+        if wanted and not awake.begun and self._recorder.elapsed() > _LASTING:
             awake.begin()
             orphans.own_children += awake.pids
             orphans.guardian.remember(awake.pids)
 
-    def _end_leftovers(self, orphans: Orphans) -> None:
-        plan = self._plan
-        ended = leftovers.end_leftovers(plan.run, orphans.own_children, True, plan.closed_in)
-        orphans.end_containers()
-        if ended and not self._state.finished:
-            self._recorder.record(events.LeftoversEnded(ended))
+    def _watch_reports(self) -> None:
+        """From the first call on, and again when the folder is another one; only iterations report."""
+        self._watched = self._place.identity
+        if self._spec.purpose == Purpose.RUN and self._spec.settings.notification.status_watch.enabled:
+            touched, failed = StatusTouched(), "Changes of the report are told at the end of each iteration only"
+            self._reports.watch(
+                lambda: self._inbox.post(touched),
+                lambda why: self._inbox.post(events.Warned(f"{failed}: {why}")),
+            )
+
+    def _prepare_proof(self, supervisor: Supervisor) -> None:
+        """Before the first call: Claude has changed nothing yet."""
+        spec = self._spec
+        # A proof that was wanted before is not taken away unseen, and the tasks of a plan say what is done.
+        known = spec.carried.changes or spec.defined or spec.mode.judged_by == "plan"
+        if (known or self._facts().proof_wanted) and not spec.dry_run and spec.purpose not in ONE_OFF:
+            self._definition = Definition(spec, self._recorder)
+            self._definition.define()
+        self._proof = Proof(supervisor, self._definition)
+
+    def _record_start(self) -> None:
+        self._recorder.record(self._spec.beginning(self._hooks.points, self._measuring is not None))
+        if self._spec.reset_by:
+            self._recorder.record(events.BreakerReset(self._spec.reset_by))
+        for event in (*self._spec.opening, *self._warnings, *self._hooks.warnings):
+            self._recorder.record(event)
 
     def _summarise_progress(self) -> None:
         self._summarise(self._state, True)
@@ -201,21 +186,18 @@ class Engine:
             self._recorder.record(events.Warned(f"The summary in .metadata.json cannot be written: {said}"))
 
     def _facts(self) -> Facts:
-        became = self._place.look()
-        folder = str(self._plan.layout.folder)
+        layout, became = self._spec.layout, self._place.look()
         why = "" if became else self._recorder.secure()
-        unrecorded = f"{why} ({self._plan.layout.runs})" if why else ""
-        facts = self._plan.facts(self._recorder.elapsed(), self._recorder.wall())
-        plan = self._plan.look_at_plan()
+        plan = self._spec.look_at_plan()
         ticked = plan is not None and plan.tasks > 0 and not plan.left
         return replace(
-            facts,
-            chance=chance(),
-            workspace_gone=folder if became == run_folder.GONE else "",
-            workspace_replaced=folder if became == run_folder.REPLACED else "",
-            unrecorded=unrecorded,
+            self._spec.facts(self._recorder.elapsed(), self._recorder.wall()),
+            chance=random.random(),  # noqa: S311 - it spreads retries
+            workspace_gone=str(layout.folder) if became == run_folder.GONE else "",
+            workspace_replaced=str(layout.folder) if became == run_folder.REPLACED else "",
+            unrecorded=f"{why} ({layout.runs})" if why else "",
             measures=self._measuring is not None,
-            task=task_file.current_identity(self._plan.layout.instructions) if self._state.claim.task or ticked else "",
+            task=task_file.current_identity(layout.instructions) if self._state.claim.task or ticked else "",
             plan=plan,
             withdrawn=self._reports.claims_nothing,
             inspection=self._proof.inspection if self._proof is not None else None,
@@ -244,13 +226,14 @@ class Engine:
             if dispatcher.catch_up():
                 return True  # the user said something meanwhile; it may be `stop`
             verdict = decide_start(self._state, facts) or verdict
+        waits = isinstance(verdict, verdicts.Wait | verdicts.Ask)
         proving = self._is_proving
-        if not isinstance(verdict, verdicts.Wait | verdicts.Ask) and (
-            not proving or isinstance(verdict, verdicts.Finish)
-        ):
+        if not waits and (not proving or isinstance(verdict, verdicts.Finish)):
             self._keep_place(after_call=proving)
         if isinstance(verdict, verdicts.Recorded):
-            return self._note(verdict)
+            self._recorder.record(verdict)
+            self._sinks.flush()
+            return True
         match verdict:
             case verdicts.Begin(number):
                 self._begin(number, supervisor)
@@ -264,7 +247,7 @@ class Engine:
             case verdicts.RunStopScripts(number):
                 self._conditions.run_scripts(supervisor, number)
             case verdicts.MakeOneOffCall():
-                self._one_off(supervisor)
+                make_one_off_call(supervisor)
             case verdicts.Wait(until):
                 dispatcher.receive(until)
             case verdicts.RunHook(point, number):
@@ -277,7 +260,7 @@ class Engine:
                 return False
             case _:
                 assert_never(verdict)
-        if not isinstance(verdict, verdicts.Wait | verdicts.Ask) and not self._is_proving:
+        if not waits and not self._is_proving:
             self._keep_place(after_call=True)
         return True
 
@@ -286,43 +269,34 @@ class Engine:
         """Between the steps of a proof nothing is put back: it would look like a change that a check made."""
         return self._state.claim.verification is not None
 
-    def _note(self, verdict: verdicts.Recorded) -> bool:
-        self._recorder.record(verdict)
-        self._sinks.flush()
-        return True
-
     def _begin(self, number: int, supervisor: Supervisor) -> None:
-        keep_place = partial(self._keep_place, after_call=True)
-        with self._conditions.iteration() as look:
-            IterationRun(self._plan, self._recorder, supervisor, self._reports, number, keep_place, look).run()
+        before = self._state.hints
+        self._conditions.iteration_begins()
+        keep_place, listen = lambda: self._keep_place(after_call=True), self._conditions.search
+        IterationRun(supervisor, self._reports, number, keep_place, listen).run()
+        for warned in hints.told(before, self._state.hints, self._spec.layout.name):
+            self._recorder.record(warned)
         if not self._place.look():
             self._try_to_summarise()
         self._sinks.flush()
 
-    def _one_off(self, supervisor: Supervisor) -> None:
-        make_one_off_call(self._plan, self._recorder, supervisor)
-
     def _ask(self, dispatcher: Dispatcher, number: int) -> None:
-        for request in (answers := self._plan.ask(number)):
+        for request in (answers := self._spec.ask(number)):
             self._steering.steer(request)
         if not answers:
             dispatcher.receive(self._recorder.elapsed() + _ANSWER)
 
-    def _record_start(self) -> None:
-        self._recorder.record(self._plan.beginning(self._hooks.points, self._measuring is not None))
-        if self._plan.reset_by:
-            self._recorder.record(events.BreakerReset(self._plan.reset_by))
-        for event in (*self._plan.opening, *self._warnings, *self._hooks.warnings):
-            self._recorder.record(event)
-
     def _finish(self, verdict: verdicts.Finish) -> None:
-        waiting = len(notes.names(self._plan.layout)) if self._plan.purpose == Purpose.RUN else 0
-        facts = self._plan.facts(self._recorder.elapsed(), self._recorder.wall())
-        there = self._definition is not None and not self._place.look()
-        known = () if self._plan.purpose in ONE_OFF else self._state.changes  # those say nothing of the proof
-        changes = self._definition.changes() if self._definition is not None and there else known
-        for event in self._plan.closing():
+        spec = self._spec
+        waiting = len(notes.names(spec.layout)) if spec.purpose == Purpose.RUN else 0
+        facts = spec.facts(self._recorder.elapsed(), self._recorder.wall())
+        # A one-off call says nothing of the proof.
+        changes = () if spec.purpose in ONE_OFF else self._state.changes
+        if self._definition is not None and not self._place.look():
+            changes = self._definition.changes()
+        for event in spec.closing():
             self._recorder.record(event)
         facts = self._task.compared(replace(facts, unread_notes=waiting, last_prompt=self._place.last_prompt()))
         ending = endings.told(verdict, self._state, facts, changes)
-        self._recorder.record(self._conditions.with_task(ending))
+        # What the run counted is about these instructions.
+        self._recorder.record(replace(ending, task=task_file.current_identity(spec.layout.instructions)))

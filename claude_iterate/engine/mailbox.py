@@ -1,5 +1,5 @@
-"""The inbox, and who deals with what is in it. All threads post, the engine alone takes; waiting is waiting here, so
-anything ends it.
+"""The inbox, what the user asks of a run, and who deals with both. All threads post, the engine alone takes; waiting is
+waiting here, so anything ends it.
 
 While the engine waits, sinks tick, the user's requests are looked for, and the journal is made durable.
 """
@@ -16,10 +16,14 @@ from typing import Protocol, assert_never
 import msgspec
 
 from claude_iterate.agent.processes.child import Exited, Message, Printed, StreamEnded
-from claude_iterate.core.events import Warned
+from claude_iterate.core.events import HeldBack, Requested, Warned
+from claude_iterate.core.events.enums import Verb
+from claude_iterate.core.rules.signals_and_requests import effect_of, signal_came
+from claude_iterate.core.state.requests import answer
 from claude_iterate.engine.recorder import Recorder
+from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.engine.status_reports import StatusReports
-from claude_iterate.engine.steering import Steering
+from claude_iterate.workspace.run_folder.control import HOLD, Request, RequestFolder
 
 LOOK = 0.25
 """Seconds between two looks for requests, whatever else goes on: a user who steers should not have to wait."""
@@ -81,6 +85,48 @@ class Inbox:
                 return None
 
 
+class Steering:
+    """What the user asks of a run: files in `control/`, keys, signals. Records each and what the rules make of it;
+    `flush` is called after each."""
+
+    def __init__(self, spec: RunSpec, recorder: Recorder, flush: Callable[[], None]) -> None:
+        self._spec = spec
+        self._recorder = recorder
+        self._flush = flush
+        self._requests = RequestFolder(spec.layout, spec.run)
+
+    def look(self) -> None:
+        """Deal with everything that was asked for since the last look."""
+        for request in self._spec.listen(self._recorder.state):
+            self.steer(request)
+        for found in self._requests.take(self._reply):
+            if isinstance(found, Request) and found.verb == HOLD:
+                self._recorder.record(HeldBack(found.by, found.until, found.detail))
+            elif isinstance(found, Request):
+                self.steer(Requested(Verb(found.verb), "command", found.now))
+            else:
+                self._recorder.record(Warned(found))
+
+    def steer(self, request: Requested) -> None:
+        """Do what the user asks for, by whatever means."""
+        effect = effect_of(self._recorder.state, request)
+        self._recorder.record(request)
+        if effect is not None:
+            self._recorder.record(effect)
+        self._flush()
+
+    def signal(self, name: str) -> None:
+        """Heed a signal."""
+        self._recorder.record(signal_came(self._recorder.state, name))
+        self._flush()
+
+    def _reply(self, request: Request) -> str:
+        """What the request means now: only the runner has the state at hand, however long its journal is."""
+        if request.verb == HOLD:
+            return ""
+        return answer(Verb(request.verb), self._recorder.state, request.now, self._spec.settings.attended)
+
+
 class Sinks(Protocol):
     """The sinks, seen from the engine."""
 
@@ -112,7 +158,7 @@ class Dispatcher:
         self._sinks = sinks
         self._tick = tick
         self._chores = chores
-        self._next_tick = self._next_look = self._next_chores = 0.0
+        self._next_tick = self._next_look = 0.0
 
     def receive(self, until: float) -> Message | None:
         """The next message of a process, or None when something else came or the time is there."""
@@ -121,10 +167,8 @@ class Dispatcher:
             self._next_tick = now + self._tick
             self._sinks.tick(now)
             self._recorder.record_troubles()
-        if now >= self._next_look:
-            self._next_look = now + LOOK
-            if self._look():
-                return None
+        if now >= self._next_look and self._look():
+            return None
         message = self._inbox.take()
         if message is None:
             # About to wait: now a sync delays nothing. Claude, if it runs, is at work meanwhile.
@@ -142,25 +186,17 @@ class Dispatcher:
         before = self._recorder.state
         while (message := self._inbox.take()) is not None:
             self._deal_with(message)
-        self._steering.look()
-        self._next_look = self._recorder.elapsed() + LOOK
-        self._do_chores()
+        self._look()
         return self._recorder.state is not before
 
     def _look(self) -> bool:
         """Look for requests and do the chores; True when that changed something."""
         before = self._recorder.state
+        self._next_look = self._recorder.elapsed() + LOOK
         self._steering.look()
-        self._do_chores()
+        for chore in self._chores:
+            chore()
         return self._recorder.state is not before
-
-    def _do_chores(self) -> None:
-        """At their own times: calls that are shorter than the time between two looks must not put them off for good."""
-        now = self._recorder.elapsed()
-        if now >= self._next_chores:
-            self._next_chores = now + LOOK
-            for chore in self._chores:
-                chore()
 
     def _deal_with(self, message: AnyMessage) -> Message | None:
         match message:
@@ -169,7 +205,7 @@ class Dispatcher:
             case Signalled(name):
                 self._steering.signal(name)
             case StatusTouched():
-                self._reports.touched(self._recorder.elapsed())
+                self._reports.expect_change(self._recorder.elapsed())
             case Warned():
                 self._recorder.record(message)
             case Done():

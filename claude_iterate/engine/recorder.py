@@ -68,10 +68,10 @@ class Recorder:
         """Record what the runner did or saw. It has left our memory when this returns."""
         self.record_printed([event])
 
-    def warn_once(self, text: str, hint: str) -> None:
-        """Record a warning that this run has not given yet."""
-        if text not in self._warnings:
-            self._warnings.add(text)
+    def warn_once(self, text: str, hint: str, about: str = "") -> None:
+        """Record a warning, unless this run has given it before, or another one `about` the same."""
+        if (about or text) not in self._warnings:
+            self._warnings.add(about or text)
             self.record(Warned(text, hint))
 
     def record_printed(self, events: Sequence[Event]) -> None:
@@ -88,20 +88,20 @@ class Recorder:
     def _write(self, events: Sequence[Event]) -> None:
         at, elapsed = round(time.time(), 3), round(time.monotonic() - self._began, 4)
         if self._redactor.suspects(self._encode(events)):
-            events = [self._cleaned(event) for event in events]
+            events = [self._clean(event) for event in events]
         self._before = self.state
-        found: list[tuple[Entry, RunState]] = []
+        folded: list[tuple[Entry, RunState]] = []
         for event in events:
             self._sequence += 1
             entry = Entry(self._sequence, at, elapsed, event)
             self.state = reduce(self.state, entry)
-            found.append((entry, self.state))
-        self._journal.append(*[entry for entry, _ in found])
+            folded.append((entry, self.state))
+        self._journal.append(*[entry for entry, _ in folded])
         self._journal.write_out()
-        for entry, state in found:
+        for entry, state in folded:
             self._show(entry, state)
 
-    def _cleaned(self, event: Event) -> Event:
+    def _clean(self, event: Event) -> Event:
         return self._redactor.clean_event(event) if self._redactor.suspects(self._encode(event)) else event
 
     def known(self) -> Entry | None:

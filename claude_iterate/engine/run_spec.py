@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
-from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
 from claude_iterate import __version__
 from claude_iterate.agent.command.command_line import NOT_ASKED, Known
 from claude_iterate.agent.command.environment import environment_outside
+from claude_iterate.agent.command.sandbox import Sandbox
 from claude_iterate.core.events import Carried, Event, PlanRead, ProofDefined, Requested, Resumed, RunStarted, Warned
 from claude_iterate.core.events.enums import Point, Purpose, Verb
 from claude_iterate.core.redact import changed_settings
@@ -20,20 +22,38 @@ from claude_iterate.core.rules.next_steps import CommandLine, add_check, repeate
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import Mode
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.engine.time_zones import LocalZone
 from claude_iterate.system import processes
 from claude_iterate.workspace import task_file
 from claude_iterate.workspace.layout import Layout
 
-if TYPE_CHECKING:
-    from claude_iterate.agent.command.sandbox import Sandbox
 
-_HERE = LocalZone()
+class LocalZone(tzinfo):
+    """The computer's own zone, with its summer time. A fixed offset would be wrong after the next change."""
+
+    def utcoffset(self, moment: datetime | None) -> timedelta | None:
+        """As the system says for this moment."""
+        return moment.replace(tzinfo=None).astimezone().utcoffset() if moment is not None else None
+
+    def dst(self, _moment: datetime | None) -> None:
+        """Not told apart from the offset."""
+
+    def tzname(self, _moment: datetime | None) -> str:
+        """It has no name that others would know."""
+        return "local"
+
+    def fromutc(self, moment: datetime) -> datetime:
+        """A moment in UTC on this computer's clock."""
+        return moment.replace(tzinfo=UTC).astimezone().replace(tzinfo=self)
 
 
-def chance() -> float:
-    """Between 0 and 1. Not from `random`, whose import costs more than all that is done with it here."""
-    return int.from_bytes(os.urandom(2)) / 65535
+def zone(name: str) -> tzinfo | None:
+    """The time zone of this name; the computer's own if the name is empty, None if it is unknown."""
+    if not name:
+        return LocalZone()
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return None
 
 
 class Texts(msgspec.Struct, frozen=True):
@@ -105,7 +125,7 @@ class RunSpec(msgspec.Struct, frozen=True):
     """The plan as it is now, in the modes that read it."""
 
     @property
-    def closed_in(self) -> bool:
+    def in_own_sandbox(self) -> bool:
         """True when our own processes make the sandbox, so that signals have to find their way into it."""
         return self.sandbox is not None and not self.sandbox.is_container
 
@@ -126,7 +146,7 @@ class RunSpec(msgspec.Struct, frozen=True):
         known = now, wall, self.settings, self.max_iterations, self.mode.stagnates, self.purpose
         line, refuses = self.command_line, self.carried.refuses or (self.defined is not None and self.defined.refuses)
         return Facts(
-            *known, command_line=line, refuses=refuses, zone=_HERE, mode=self.mode, checks_only=self.checks_only
+            *known, command_line=line, refuses=refuses, zone=LocalZone(), mode=self.mode, checks_only=self.checks_only
         )
 
     def beginning(self, hooks: tuple[Point, ...] = (), measures: bool = False) -> RunStarted:

@@ -19,8 +19,6 @@ from claude_iterate.core.events.enums import Cause
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Cut, Wait
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.engine.recorder import Recorder
-from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.engine.supervisor import ProcessCallbacks, Supervisor
 from claude_iterate.errors import ExpectedError
 
@@ -44,7 +42,7 @@ class Program(msgspec.Struct, frozen=True):
     interrupts: bool = True
 
 
-class Ended(msgspec.Struct, frozen=True):
+class ProgramEnd(msgspec.Struct, frozen=True):
     """What became of a program. `code` is None when it did not end by itself: then it was not started, which `problem`
     explains, or it was cut."""
 
@@ -65,46 +63,49 @@ class Ended(msgspec.Struct, frozen=True):
         return f"did not end within {self.cut.after:.0f} seconds" if late else "was stopped"
 
 
-def shell_line(line: str, name: str) -> tuple[str, ...]:
+def shell_program(line: str, name: str, environment: Mapping[str, str] | None = None, tail: int = TAIL) -> Program:
     """The program that runs a line of shell; `name` is what the shell calls itself in its own messages."""
     # One stream, so that what a command prints stays in its order.
-    return ("/bin/sh", "-c", 'exec 2>&1; eval "$1"', name, line)
+    argv = ("/bin/sh", "-c", 'exec 2>&1; eval "$1"', name, line)
+    return Program(argv, "The shell", environment or {}, tail=tail)
 
 
-class ShellCommand(msgspec.Struct):
-    """Runs programs in the project root, one at a time."""
+def run_program(supervisor: Supervisor, program: Program, time_limit: TimeLimit) -> ProgramEnd:
+    """Run it in the project root until it has ended, and nothing that it started is left. Never an exception for what
+    the program does."""
+    recorder = supervisor.recorder
+    began, tail, cuts = recorder.elapsed(), _Tail(program.tail), list[Cut]()
 
-    _plan: RunSpec
-    _recorder: Recorder
-    _supervisor: Supervisor
+    def verdict(_now: float) -> Wait | Cut:
+        return time_limit(recorder.state, replace(supervisor.facts(), program_began=began))
 
-    def run(self, program: Program, time_limit: TimeLimit) -> Ended:
-        """Until it has ended, and nothing that it started is left. Never an exception for what the program does."""
-        began, tail, cuts = self._recorder.elapsed(), _Tail(program.tail), list[Cut]()
+    try:
+        process = _start(supervisor, program, tail.take)
+    except ExpectedError as problem:
+        return ProgramEnd(None, problem=problem.message)
+    callbacks = ProcessCallbacks(lambda _printed: None, verdict, lambda cut, _now: cuts.append(cut), program.interrupts)
+    code = supervisor.attend(process, callbacks)
+    cut = cuts[0] if cuts else None
+    return ProgramEnd(None if cut else code, recorder.elapsed() - began, tail.text(), cut)
 
-        def verdict(now: float) -> Wait | Cut:
-            facts = replace(self._plan.facts(now, self._recorder.wall()), program_began=began)
-            return time_limit(self._recorder.state, facts)
 
-        try:
-            process = self._start(program, tail.read)
-        except ExpectedError as problem:
-            return Ended(None, problem=problem.message)
-        callbacks = ProcessCallbacks(
-            lambda _printed: None, verdict, lambda cut, _now: cuts.append(cut), program.interrupts
-        )
-        code = self._supervisor.attend(process, callbacks)
-        cut = cuts[0] if cuts else None
-        return Ended(None if cut else code, self._recorder.elapsed() - began, tail.text(), cut)
-
-    def _start(self, program: Program, read: Reader) -> ChildProcess:
-        plan, post = self._plan, self._supervisor.post
-        environment = run_environment(plan.environ, plan.settings.claude, plan.run, plan.layout.folder)
-        environment |= program.environment
-        root, given = plan.layout.root, program.environment
-        command = discovery.prepare_program(program.argv, environment, root, plan.sandbox, given=given)
-        closed_in = plan.closed_in
-        return ChildProcess(command, root, program.input, None, post, read, label=program.called, closed_in=closed_in)
+def _start(supervisor: Supervisor, program: Program, read: Reader) -> ChildProcess:
+    spec = supervisor.spec
+    environment = run_environment(spec.environ, spec.settings.claude, spec.run, spec.layout.folder)
+    environment |= program.environment
+    command = discovery.prepare_program(
+        program.argv, environment, spec.layout.root, spec.sandbox, given=program.environment
+    )
+    return ChildProcess(
+        command,
+        spec.layout.root,
+        program.input,
+        None,
+        supervisor.post,
+        read,
+        label=program.called,
+        in_own_sandbox=spec.in_own_sandbox,
+    )
 
 
 class _Tail:
@@ -116,7 +117,7 @@ class _Tail:
         self._batches: deque[bytes] = deque()
         self._size = 0
 
-    def read(self, _stream: str, lines: list[bytes]) -> tuple[()]:
+    def take(self, _stream: str, lines: list[bytes]) -> tuple[()]:
         if not lines:
             return ()
         most = 4 * self._most  # a character has at most four bytes

@@ -4,7 +4,7 @@ it is a report of this iteration."""
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -58,8 +58,20 @@ class StatusReports:
         self.due = float("inf")
         self._first_touch = 0.0
         self._changed: float | None = None
+        self._watch: status_file.StatusWatch | None = None
 
-    def touched(self, now: float) -> None:
+    def watch(self, touched: Callable[[], None], failed: Callable[[str], None]) -> None:
+        """Have the file watched from now on, also when its folder is another one than before."""
+        self.close()
+        self._watch = status_file.StatusWatch(self._path, touched, failed)
+
+    def close(self) -> None:
+        """Watch the file no longer."""
+        watch, self._watch = self._watch, None
+        if watch is not None:
+            watch.close()
+
+    def expect_change(self, now: float) -> None:
         """The file may have changed. Every change restarts the wait for quiet; but one that never comes is not waited
         for."""
         changed = status_file.changed_at(self._path)

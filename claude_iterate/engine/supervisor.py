@@ -13,6 +13,7 @@ from claude_iterate.agent.processes import leftovers
 from claude_iterate.agent.processes.child import ChildProcess, Exited, Ladder, Message, Printed, StreamEnded
 from claude_iterate.agent.processes.guardian import Guardian
 from claude_iterate.core.events import LeftoversEnded
+from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Cut, Wait
 from claude_iterate.engine.mailbox import AnyMessage, Dispatcher, Done
 from claude_iterate.engine.recorder import Recorder
@@ -42,8 +43,8 @@ class Orphans:
     ) -> None:
         self.guardian = guardian
         self.own_children = own_children
-        self.adopts = adopts
         self.attended = 0
+        self._adopts = adopts
         self._sandbox = sandbox
 
     def remember(self) -> None:
@@ -52,39 +53,49 @@ class Orphans:
         # its session would be known, too.
         self.guardian.remember((leftovers.adopted_children(self.own_children) or set()) - {self.attended})
 
-    def end_containers(self) -> None:
-        """End the containers of the run: the program that started one may be dead, and the container not."""
-        if self._sandbox is not None:
-            leftovers.end_containers(self._sandbox.containers, self._sandbox.run)
+    def end(self, run: str, thorough: bool) -> tuple[str, ...]:
+        """End them and, when looking everywhere, the containers of the run: the program that started one may be dead,
+        and the container not. A line for each process that was ended."""
+        # Without adoption, orphans are found only by looking everywhere.
+        thorough = thorough or not self._adopts
+        in_own_sandbox = self._sandbox is not None and not self._sandbox.is_container
+        ended = leftovers.end_leftovers(run, self.own_children, thorough, in_own_sandbox)
+        if thorough and self._sandbox is not None:
+            leftovers.end_containers(self._sandbox.containers, run)
+        return ended
 
 
 class Supervisor:
-    """Knows the run's messages and mark. One process at a time."""
+    """Runs the programs of one run, one at a time. Whoever does a part of the run gets what it needs from here."""
 
     def __init__(
         self,
-        plan: RunSpec,
+        spec: RunSpec,
         recorder: Recorder,
         dispatcher: Dispatcher,
         post: Callable[[AnyMessage], None],
         orphans: Orphans,
     ) -> None:
-        self._plan = plan
-        self._recorder = recorder
-        self._dispatcher = dispatcher
+        self.spec = spec
+        self.recorder = recorder
         self.post = post
+        self._dispatcher = dispatcher
         self._orphans = orphans
+
+    def facts(self) -> Facts:
+        """What the rules know of this moment."""
+        return self.spec.facts(self.recorder.elapsed(), self.recorder.wall())
 
     def attend(self, process: ChildProcess, callbacks: ProcessCallbacks) -> int:
         """Until the process is gone and its pipes are empty, or held by an unknown process. Its exit code."""
-        watch = _Watch(process, callbacks, self._plan.settings.timeouts.terminate_grace)
+        watch = _Watch(process, callbacks, self.spec.settings.timeouts.terminate_grace)
         self._orphans.attended = process.pid
         while not self._is_over(watch):
-            message = self._dispatcher.receive(watch.next_moment(self._recorder.elapsed()))
+            message = self._dispatcher.receive(watch.next_moment(self.recorder.elapsed()))
             # An abandoned process of an earlier call may still have had something in the inbox.
             if message is not None and message.pid == process.pid:
-                watch.take(message, self._recorder.elapsed())
-        self._sweep(thorough=watch.ladder is not None or bool(watch.open_streams))
+                watch.take(message, self.recorder.elapsed())
+        self.sweep(thorough=watch.ladder is not None or bool(watch.open_streams))
         return watch.code
 
     def meanwhile(self, task: Callable[[], T]) -> T:
@@ -107,7 +118,7 @@ class Supervisor:
 
         def wait() -> T | None:
             while not outcome:
-                stop = self._recorder.state.stop
+                stop = self.recorder.state.stop
                 if give_up is not None and stop is not None and stop.now:
                     give_up()
                     return None
@@ -119,27 +130,24 @@ class Supervisor:
         threading.Thread(target=work, daemon=True, name="background").start()
         return wait
 
+    def sweep(self, thorough: bool) -> None:
+        """End what a program left behind. After the end of the run that is no event of it."""
+        ended = self._orphans.end(self.spec.run, thorough)
+        if ended and not self.recorder.state.finished:
+            self.recorder.record(LeftoversEnded(ended))
+
     def _is_over(self, watch: _Watch) -> bool:
         if watch.exited_at is None:
             return False
         if not watch.open_streams:
             return True
-        late = self._recorder.elapsed() - watch.exited_at
+        late = self.recorder.elapsed() - watch.exited_at
         if late > _LEAK:
-            self._sweep(thorough=True)
+            self.sweep(thorough=True)
         if late > _ABANDON:
             watch.process.abandon()
             return True
         return False
-
-    def _sweep(self, thorough: bool) -> None:
-        # Without adoption, orphans are found only by looking everywhere.
-        thorough = thorough or not self._orphans.adopts
-        ended = leftovers.end_leftovers(self._plan.run, self._orphans.own_children, thorough, self._plan.closed_in)
-        if thorough:
-            self._orphans.end_containers()
-        if ended:
-            self._recorder.record(LeftoversEnded(ended))
 
 
 class _Watch:

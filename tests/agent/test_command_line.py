@@ -13,7 +13,7 @@ from claude_iterate.agent.command.command_line import (
     LARGEST_ARGUMENT,
     NOT_ASKED,
     Known,
-    Looking,
+    ReadOnlyCall,
     arguments,
     decides_permissions,
     file_if_long,
@@ -27,7 +27,7 @@ LASTING = ["--disallowedTools", "Monitor", "ScheduleWakeup", "CronCreate"]
 NEWER = ("--restricted", "--permission-prompts", "--system-prompt-snapshot")
 TODAY = Known(frozenset([*NEWER, "--effort", "--autocompact"]))
 OLD = Known(frozenset(["--effort"]))
-LOOKING = Looking("{}", "/home/me/.claude/settings.json")
+READ_ONLY = ReadOnlyCall("{}", "/home/me/.claude/settings.json")
 
 
 def test_the_plain_command() -> None:
@@ -73,11 +73,11 @@ def test_a_session_is_kept_or_goes_on_only_when_asked() -> None:
         ({"session": "an-id"}, OLD, "--verbose --resume an-id"),
         ({}, TODAY, "--permission-prompts none"),
         ({"mode": "default"}, TODAY, "--permission-prompts none --permission-mode default"),
-        ({"looking": LOOKING}, TODAY, f"--restricted --settings {LOOKING.settings_file} --disallowedTools"),
-        ({"looking": replace(LOOKING, settings_file="")}, TODAY, "--restricted --disallowedTools"),
-        ({"looking": replace(LOOKING, restricted=False)}, TODAY, "--permission-mode default --disallowedTools"),
-        ({"looking": LOOKING}, OLD, "--verbose --permission-mode default --disallowedTools"),
-        ({"looking": LOOKING, "skip_permissions": True}, NOT_ASKED, "--verbose --permission-mode default"),
+        ({"read_only": READ_ONLY}, TODAY, f"--restricted --settings {READ_ONLY.settings_file} --disallowedTools"),
+        ({"read_only": replace(READ_ONLY, settings_file="")}, TODAY, "--restricted --disallowedTools"),
+        ({"read_only": replace(READ_ONLY, restricted=False)}, TODAY, "--permission-mode default --disallowedTools"),
+        ({"read_only": READ_ONLY}, OLD, "--verbose --permission-mode default --disallowedTools"),
+        ({"read_only": READ_ONLY, "skip_permissions": True}, NOT_ASKED, "--verbose --permission-mode default"),
     ],
 )
 def test_newer_options_are_only_for_a_claude_that_has_them(given: dict[str, Any], known: Known, words: str) -> None:
@@ -101,7 +101,7 @@ def test_a_call_that_looks_gets_no_tool_that_acts() -> None:
     """Whatever the settings allow, and no flag in `claude.args` gives it all of them."""
     skip = "--dangerously-skip-permissions"
     claude = ClaudeSettings(args=(skip,), permission_mode="bypassPermissions")
-    argv = arguments(claude, "S", looking=LOOKING, known=TODAY, skip_permissions=True)
+    argv = arguments(claude, "S", read_only=READ_ONLY, known=TODAY, skip_permissions=True)
     assert {"Bash", "Edit", "Write", "NotebookEdit"} <= set(argv[argv.index("--disallowedTools") :])
     assert skip not in argv
     assert argv[argv.index("--permission-mode") + 1] == "default"

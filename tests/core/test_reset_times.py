@@ -15,7 +15,7 @@ from claude_iterate.core.outcomes.classes import classify
 from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.core.outcomes.reset_times import JUST_PASSED, LONGEST, plausible, reset_in
 from claude_iterate.core.rules.waits import backoff, probe
-from claude_iterate.engine.time_zones import zone
+from claude_iterate.engine.run_spec import zone
 
 NOW = datetime(2026, 2, 1, 12, 0, tzinfo=UTC).timestamp()
 LOCAL = timezone(timedelta(hours=2))

@@ -11,11 +11,10 @@ from claude_iterate.core.redact import Redactor
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.engine.mailbox import Dispatcher, Inbox
+from claude_iterate.engine.mailbox import Dispatcher, Inbox, Steering
 from claude_iterate.engine.recorder import Journal, Recorder
 from claude_iterate.engine.run_spec import RunSpec, Texts
 from claude_iterate.engine.status_reports import StatusReports
-from claude_iterate.engine.steering import Steering
 from claude_iterate.workspace.layout import Layout
 
 

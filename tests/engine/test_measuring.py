@@ -24,9 +24,9 @@ from claude_iterate.core.events.groups import Work
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.verdicts import Ask, Begin, Verify, Wait
 from claude_iterate.core.settings.catalogue import build
+from claude_iterate.engine.measuring import Measuring, start_measuring
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.supervisor import Orphans, Supervisor
-from claude_iterate.engine.work.measuring import Measuring, start_measuring
 from claude_iterate.workspace.layout import Layout
 from tests.engine.building import made, plan_in
 from tests.project.repository import Repository, clean_environment
@@ -50,7 +50,7 @@ class Run:
         self.supervisor = Supervisor(self.plan, self.recorder, dispatcher, inbox.post, orphans)
         self.recorded: list[Event] = []
         watch(self.recorder, self.recorded)
-        self._measuring = start_measuring(self.plan, self.recorder, self.supervisor)
+        self._measuring = start_measuring(self.supervisor)
 
     @property
     def measuring(self) -> Measuring:

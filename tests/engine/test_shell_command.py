@@ -13,12 +13,12 @@ from claude_iterate.core.events.enums import Cause
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Cut, Wait
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.engine.shell_command import Ended, Program, ShellCommand, TimeLimit, shell_line
+from claude_iterate.engine.shell_command import Program, ProgramEnd, TimeLimit, run_program, shell_program
 from claude_iterate.engine.supervisor import Orphans, Supervisor
 from claude_iterate.system import processes
 from tests.engine.building import made, plan_in
 
-Run = Callable[..., Ended]
+Run = Callable[..., ProgramEnd]
 
 
 def never(_state: RunState, _facts: Facts) -> Wait | Cut:
@@ -33,17 +33,17 @@ def run(tmp_path: Path) -> Iterator[Run]:
     guardian = Guardian(plan.run, plan.environ)
     strangers = processes.children() or set()
     orphans = Orphans(guardian, (guardian.pid, *strangers), adopts=False)
-    shell = ShellCommand(plan, recorder, Supervisor(plan, recorder, dispatcher, inbox.post, orphans))
+    supervisor = Supervisor(plan, recorder, dispatcher, inbox.post, orphans)
 
-    def start(program: Program, limit: TimeLimit = never) -> Ended:
-        return shell.run(program, limit)
+    def start(program: Program, limit: TimeLimit = never) -> ProgramEnd:
+        return run_program(supervisor, program, limit)
 
     yield start
     guardian.dismiss()
 
 
 def line(text: str, tail: int = 4000) -> Program:
-    return Program(shell_line(text, "test"), "The shell", tail=tail)
+    return shell_program(text, "test", tail=tail)
 
 
 def test_a_line_of_shell_gives_its_code_and_both_streams_in_order(run: Run) -> None:

@@ -30,14 +30,14 @@ def test_only_a_change_restarts_the_wait_for_quiet(tmp_path: Path, reports: Stat
     """To hear of the same change again does not put it off; a new one does."""
     status = tmp_path / ".status.json"
     status.write_text("{}")
-    reports.touched(100.0)
+    reports.expect_change(100.0)
     due = reports.due
-    reports.touched(101.0)
+    reports.expect_change(101.0)
     assert reports.due == due
     before = status.stat().st_ctime
     while status.stat().st_ctime == before:  # the clock of the file system is coarse
         status.write_text("{}")
-    reports.touched(102.0)
+    reports.expect_change(102.0)
     assert reports.due > due
 
 
@@ -47,13 +47,13 @@ def test_a_change_that_is_noticed_late_is_not_told_late(tmp_path: Path, reports:
     status.write_text("{}")
     while (age := time.time() - status.stat().st_ctime) <= 0:
         pass
-    reports.touched(100.0)
+    reports.expect_change(100.0)
     assert 100.0 <= reports.due <= 100.0 + max(0.0, QUIET - age)
 
 
 def test_no_report_is_no_change(reports: StatusReports) -> None:
     """Nothing is due while there is nothing to look at."""
-    reports.touched(100.0)
+    reports.expect_change(100.0)
     assert reports.due == float("inf")
 
 
@@ -68,7 +68,7 @@ def test_a_report_is_read_when_it_was_quiet_for_as_long_as_is_set(
     (tmp_path / ".status.json").write_text("{}")
     reports = StatusReports(Layout(tmp_path, tmp_path), settings, recorder)
     (tmp_path / ".status.json").write_text('{"complete": false}')
-    reports.touched(100.0)
+    reports.expect_change(100.0)
     assert least <= reports.due <= most
 
 
@@ -96,7 +96,7 @@ class Story:
 
     def look(self) -> None:
         """The file was quiet for long enough."""
-        self.reports.touched(0.0)
+        self.reports.expect_change(0.0)
         self.reports.look_if_due(float("inf"))
 
     def end(self) -> tuple[bool | None, tuple[str, ...]]:

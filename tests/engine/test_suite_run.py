@@ -11,9 +11,8 @@ import pytest
 
 from claude_iterate.agent.processes.guardian import Guardian
 from claude_iterate.core.events import StopRequested, TestCounts
-from claude_iterate.engine.shell_command import ShellCommand
+from claude_iterate.engine.measuring import count_tests
 from claude_iterate.engine.supervisor import Orphans
-from claude_iterate.engine.work.suite_run import count_tests
 from claude_iterate.system import processes
 from tests.engine.test_measuring import Run, nothing
 
@@ -37,8 +36,7 @@ class Suite(Run):
 
     def count(self, command: str) -> tuple[TestCounts | None, str]:
         self.measuring._finish_first()  # as the engine does: what git is still doing would be ended as left behind
-        shell = ShellCommand(self.plan, self.recorder, self.supervisor)
-        return count_tests(shell, self.supervisor, self.root, command)
+        return count_tests(self.supervisor, command)
 
 
 def _guardian() -> Guardian:

@@ -25,7 +25,7 @@ LASTING_TOOLS = ("Monitor", "ScheduleWakeup", "CronCreate")
 _SKIP = "--dangerously-skip-permissions"
 
 
-class Looking(msgspec.Struct, frozen=True):
+class ReadOnlyCall(msgspec.Struct, frozen=True):
     """A call that changes nothing; its answer has this schema (JSON Schema), if there is one. `settings_file`: the
     user's own settings of Claude Code, which have the login of some; `restricted`: no other settings files count."""
 
@@ -59,7 +59,7 @@ def arguments(
     skip_permissions: bool = False,
     budget_usd: float | None = None,
     session: str | None = None,
-    looking: Looking | None = None,
+    read_only: ReadOnlyCall | None = None,
     known: Known = NOT_ASKED,
     folders: Sequence[str] = (),
     mode: str = "",
@@ -67,10 +67,10 @@ def arguments(
     """The command line of one call. The prompt itself goes in on standard input.
 
     `session` is the id of a session to resume; empty: a new one that can be resumed later; None: keep no session.
-    `looking` is for a call that is to look and answer, and to change nothing. `folders` are those beside the one that
+    `read_only` is for a call that is to look and answer, and to change nothing. `folders` are those beside the one that
     Claude works in; `mode` is the permission mode where the settings name none.
     """
-    args = claude.args if looking is None else [word for word in claude.args if word != _SKIP]
+    args = claude.args if read_only is None else [word for word in claude.args if word != _SKIP]
     argv = [*claude.command, *args, "-p", "--output-format", "stream-json", "--verbose"]
     if claude.model:
         argv += ["--model", claude.model]
@@ -80,17 +80,17 @@ def arguments(
         argv += [] if known.lacks(option) else [option, value]
     if budget_usd is not None:
         argv += ["--max-budget-usd", f"{max(budget_usd, 0.0001):.4f}"]
-    argv += _permissions(claude, skip_permissions, looking, known, mode)
+    argv += _permissions(claude, skip_permissions, read_only, known, mode)
     # Flags that take several words take all that follow, so another option comes after them: see the last lines.
     if folders:
         argv += ["--add-dir", *folders]
     if claude.allowed_tools:
         argv += ["--allowedTools", *claude.allowed_tools]
     # Claude Code adds this list to one in `claude.args`.
-    denied = (*(() if looking is None else ACTING_TOOLS), *(() if claude.background else LASTING_TOOLS))
+    denied = (*(() if read_only is None else ACTING_TOOLS), *(() if claude.background else LASTING_TOOLS))
     argv += ["--disallowedTools", *denied] if denied else []
-    if looking is not None and looking.schema:
-        argv += ["--json-schema", looking.schema]
+    if read_only is not None and read_only.schema:
+        argv += ["--json-schema", read_only.schema]
     if session is None:
         argv.append("--no-session-persistence")
     else:
@@ -113,18 +113,18 @@ def tuning(claude: ClaudeSettings) -> dict[str, str]:
 
 
 def _permissions(
-    claude: ClaudeSettings, skip_permissions: bool, looking: Looking | None, known: Known, mode: str
+    claude: ClaudeSettings, skip_permissions: bool, read_only: ReadOnlyCall | None, known: Known, mode: str
 ) -> list[str]:
     """What Claude may do, and that nobody is there to ask."""
     words = {argument.split("=")[0] for argument in claude.args}
     alone = known.has("--permission-prompts") and not words & {"--permission-prompts", "--permission-prompt-tool"}
     prompts = ["--permission-prompts", "none"] if alone else []
-    if looking is not None:
+    if read_only is not None:
         prompts += ["--permission-mode", "default"]
-        if looking.restricted and known.has("--restricted"):
+        if read_only.restricted and known.has("--restricted"):
             prompts += ["--restricted"]
-            if looking.settings_file and "--settings" not in words:
-                prompts += ["--settings", looking.settings_file]
+            if read_only.settings_file and "--settings" not in words:
+                prompts += ["--settings", read_only.settings_file]
         return prompts
     if skip_permissions:
         return prompts if _SKIP in words else [*prompts, _SKIP]

@@ -73,7 +73,7 @@ class ChildProcess:
     """One running program. Everything it does arrives through `post`, which may wait: then a flood waits in the pipe,
     and not in our memory. Errors call the program by its `label`.
 
-    `closed_in`: what we start is a sandbox that passes no signal on to the program in it.
+    `in_own_sandbox`: what we start is a sandbox that passes no signal on to the program in it.
     """
 
     def __init__(
@@ -85,11 +85,11 @@ class ChildProcess:
         post: Callable[[Message], None],
         read: Reader,
         label: str = "Claude",
-        closed_in: bool = False,
+        in_own_sandbox: bool = False,
     ) -> None:
         self._post = post
         self._read = read
-        self._closed_in = closed_in
+        self._closed_in = in_own_sandbox
         self._label = label
         self._raw = raw
         self._abandoned = False

@@ -64,16 +64,16 @@ def _living_orphans(known: Iterable[int]) -> set[int] | None:
 
 
 def end_leftovers(
-    run: str, known: Iterable[int] = (), thorough: bool = False, closed_in: bool = False
+    run: str, known: Iterable[int] = (), thorough: bool = False, in_own_sandbox: bool = False
 ) -> tuple[str, ...]:
     """End every process of this run that still lives; returns a line for each process that was ended.
 
     The quick way ends only adopted orphans, which on Linux is all there can be. `thorough` searches all processes of
-    the machine; so does every system that cannot list our children. `closed_in`: they were in a sandbox, which ends all
-    that is in it when its program ends. It is given the time for that: what it ends was not left behind.
+    the machine; so does every system that cannot list our children. `in_own_sandbox`: they were in a sandbox, which
+    ends all that is in it when its program ends. It is given the time for that: what it ends was not left behind.
     """
     known = tuple(known)
-    if closed_in:
+    if in_own_sandbox:
         _let_collapse(run, known)
     if not thorough and _living_orphans(known) == set():
         return ()

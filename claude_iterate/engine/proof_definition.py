@@ -34,7 +34,7 @@ class Definition:
         # Where no proof is wanted, a plan that is worked off is still what says that the work is done.
         known = {change.kind for change in plan.carried.changes} | set(plan.defined.files if plan.defined else ())
         self._whole = plan.facts(0.0, 0.0).proof_wanted or bool(known - {"plan"})
-        self._files = ProofFiles(_watched(plan) if self._whole else _plan_alone(plan))
+        self._files = ProofFiles(_watched_files(plan) if self._whole else _plan_alone(plan))
         self._before: dict[str, dict[str, str]] = {}
         self._open: tuple[ProofChange, ...] = ()
         self._counted = not self._whole
@@ -111,7 +111,7 @@ class Definition:
         earlier = [change for change in self._open if change.kind == "test"]
         return comparison.with_changes({"test": self._files.tests_touched()}, earlier)["test"]
 
-    def gone(self, command: str) -> tuple[str, ...]:
+    def missing_files(self, command: str) -> tuple[str, ...]:
         """The files that a check names, that were there when the run began and are not there now."""
         before = {*self._before.get("check", {}), *self._before.get("config", {}), *self._before.get("test", {})}
         named = named_by(command, self._plan.environ)
@@ -123,7 +123,7 @@ _CLAUDE_FOLDERS = ("agents", "commands", "hooks", "rules", "skills", "output-sty
 _MOST_FOLDERS = 200
 
 
-def _watched(plan: RunSpec) -> Watched:
+def _watched_files(plan: RunSpec) -> Watched:
     layout, root = plan.layout, plan.layout.root
     user = settings_reader.user_folder(plan.environ)
     claude = root / ".claude"

@@ -1,4 +1,4 @@
-"""Measures what each iteration did: a look at the project after it, compared with the one before.
+"""Measures what each iteration did: a look at the project after it, compared with the one before; and its tests.
 
 The first look is made while the run prepares, and is over before Claude is called. What we run ourselves in between
 (checks, tests) and what a user does while the run is paused is not Claude's work: then the project is looked at again.
@@ -6,62 +6,63 @@ The first look is made while the run prepares, and is over before Claude is call
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from pathlib import Path
 
 import msgspec
 
-from claude_iterate.core.events import Changes, Event, SnapshotTaken, TestCounts, Warned, WorkMeasured
+from claude_iterate.core.events import Changes, Event, SnapshotTaken, TestCounts, WorkMeasured
 from claude_iterate.core.events.enums import Point, Purpose
-from claude_iterate.core.formats import join_names
+from claude_iterate.core.formats import join_names, one_line, shorten
+from claude_iterate.core.rules.during import decide_check
 from claude_iterate.core.rules.verdicts import Ask, Begin, Finish, ProofStep, RunHook, RunStopScripts, Verdict
 from claude_iterate.core.state.work_steps import contradiction, moved
-from claude_iterate.engine.recorder import Recorder
-from claude_iterate.engine.run_spec import RunSpec
-from claude_iterate.engine.shell_command import ShellCommand
+from claude_iterate.engine.shell_command import ProgramEnd, run_program, shell_program
 from claude_iterate.engine.supervisor import Supervisor
-from claude_iterate.engine.work.suite_run import count_tests
+from claude_iterate.project.junit_files import JunitProblem, find_written, read_junit_files
 from claude_iterate.project.project_work import Look, Work
 from claude_iterate.project.snapshots import Place
+from claude_iterate.project.suite_results import Counts, read_summary
 from claude_iterate.system import processes
 from claude_iterate.workspace.layout import Layout
 
 _NAMES = 50
 _LONGEST = 300
+_TAIL = 2_000_000
+"""Characters of the end of a test command's output that summaries are looked for in."""
+_COARSE = 50_000_000
+"""Nanoseconds by which the clock of a file system may be behind."""
 
 
-def start_measuring(plan: RunSpec, recorder: Recorder, supervisor: Supervisor) -> Measuring | None:
+def start_measuring(supervisor: Supervisor) -> Measuring | None:
     """The first look at the project has begun: it takes place while the rest is prepared. None where no iteration can
     do work: a dry run works on a copy."""
-    if plan.purpose != Purpose.RUN or plan.dry_run or plan.settings.progress.measure == "off":
+    spec = supervisor.spec
+    if spec.purpose != Purpose.RUN or spec.dry_run or spec.settings.progress.measure == "off":
         return None
-    measuring = Measuring(plan, recorder, supervisor)
-    measuring.begin()
-    return measuring
+    return Measuring(supervisor)
 
 
 class Measuring:
     """The looks of one run. All are made in another thread, so signals and requests are heeded meanwhile."""
 
-    def __init__(self, plan: RunSpec, recorder: Recorder, supervisor: Supervisor) -> None:
-        self._plan = plan
-        self._recorder = recorder
+    def __init__(self, supervisor: Supervisor) -> None:
         self._supervisor = supervisor
-        settings = plan.settings.progress
-        store = plan.layout.root / "claude-iterate" / "snapshots.git"
-        place, filters = place_of(plan.layout, plan.run, settings.ignore), plan.sandbox is None
-        self._work = Work(place, plan.own_environ, settings.measure, store, filters)
-        before = plan.resumed.work.snapshot if plan.resumed is not None else None
+        self._recorder = supervisor.recorder
+        self._spec = spec = supervisor.spec
+        settings = spec.settings.progress
+        store = spec.layout.root / "claude-iterate" / "snapshots.git"
+        place, filters = place_of(spec.layout, spec.run, settings.ignore), spec.sandbox is None
+        self._work = Work(place, spec.own_environ, settings.measure, store, filters)
+        before = spec.resumed.work.snapshot if spec.resumed is not None else None
         self._since = (before.tree, before.head) if before is not None else None
-        self._taken_over = plan.resumed.iterations if plan.resumed is not None else 0
-        self._first: Callable[[], Look | None] | None = None
+        self._taken_over = spec.resumed.iterations if spec.resumed is not None else 0
         self._stale = False
         self._forgot = False
-        self._told: set[str] = set()
-
-    def begin(self) -> None:
-        """Start the first look."""
-        first = lambda: self._work.begin(self._taken_over, self._since)  # noqa: E731
-        self._first = self._supervisor.start_in_background(first, self._work.give_up)
+        self._first: Callable[[], Look | None] | None = supervisor.start_in_background(
+            lambda: self._work.begin(self._taken_over, self._since), self._work.give_up
+        )
 
     def prepares(self, verdict: Verdict) -> bool:
         """Before Claude is called, the look that its work is compared with is made; True when that took time. What a
@@ -108,7 +109,8 @@ class Measuring:
         progress = moved(self._recorder.state, changes, tests)
         self._record([WorkMeasured(number, changes, tests, progress, notes=look.notes)], number, look)
         if odd := contradiction(self._recorder.state):
-            self._warn_once("claim", f"Iteration {number}: {odd}", "The report is the agent's word; this is measured.")
+            hint = "The report is the agent's word; this is measured."
+            self._recorder.warn_once(f"Iteration {number}: {odd}", hint, about="claim")
 
     def _now(self, look: Callable[[], Look]) -> Look | None:
         return self._supervisor.start_in_background(look, self._work.give_up)()
@@ -124,39 +126,30 @@ class Measuring:
             self._work.forget_old_runs()
         return found
 
-    @property
-    def _counts_tests(self) -> bool:
-        settings = self._plan.settings
-        wanted = settings.progress.tests or settings.stop.test_failures > 0
-        return wanted and bool(settings.commands.test)
-
     def _run_tests(self) -> TestCounts | None:
-        settings = self._plan.settings
-        if not self._counts_tests or self._recorder.state.stop is not None:
+        settings, command = self._spec.settings, self._spec.settings.commands.test
+        wanted = settings.progress.tests or settings.stop.test_failures > 0
+        if not wanted or not command or self._recorder.state.stop is not None:
             return None
         self._stale = True  # a test command may write reports and caches
-        shell = ShellCommand(self._plan, self._recorder, self._supervisor)
-        counts, why = count_tests(shell, self._supervisor, self._plan.layout.root, settings.commands.test or "")
+        counts, why = count_tests(self._supervisor, command)
         if why and self._recorder.state.stop is None:
-            self._warn_once("tests", f"The tests were not counted: {why}.", "See the setting `commands.test`.")
+            said, hint = f"The tests were not counted: {why}.", "See the setting `commands.test`."
+            self._recorder.warn_once(said, hint, about="tests")
         return counts
 
     def _record(self, measured: list[Event], number: int, look: Look) -> None:
         """All in one write: a kill comes before or after it."""
-        taken = SnapshotTaken(number, look.tree, look.ref, look.head, _shown(look.branch), look.how)
+        taken = SnapshotTaken(number, look.tree, look.ref, look.head, _as_text(look.branch), look.how)
         self._recorder.record_printed([*([taken] if look.tree else []), *measured])
         if look.problem:
             text = f"What an iteration changes cannot be measured: {look.problem}"
-            self._warn_once("problem", text, "The run goes on; rules about progress do not apply until it can be.")
+            hint = "The run goes on; rules about progress do not apply until it can be."
+            self._recorder.warn_once(text, hint, about="measuring")
         if look.left_out:
-            names = join_names([f"{_shown(path)} ({why})" for path, why in look.left_out])
+            names = join_names([f"{_as_text(path)} ({why})" for path, why in look.left_out])
             hint = "Their changes are seen, but their content is not kept. What is in .gitignore is not named."
-            self._warn_once("left out", f"Not in the snapshots of the project: {names}", hint)
-
-    def _warn_once(self, about: str, text: str, hint: str) -> None:
-        if about not in self._told:
-            self._told.add(about)
-            self._recorder.record(Warned(text, hint))
+            self._recorder.warn_once(f"Not in the snapshots of the project: {names}", hint, about="left out")
 
 
 def place_of(layout: Layout, run: str, ignore: tuple[str, ...]) -> Place:
@@ -174,11 +167,41 @@ def _changes(look: Look) -> Changes | None:
     if look.changes is None:
         return None
     hows = list(look.changes.values())
-    names = [_shown(path)[:_LONGEST] for path in sorted(look.changes)[:_NAMES]]
+    names = [_as_text(path)[:_LONGEST] for path in sorted(look.changes)[:_NAMES]]
     counts = hows.count("A"), hows.count("M"), hows.count("D")
     return Changes(*counts, look.commits, look.head, look.how, tuple(names))
 
 
-def _shown(name: str) -> str:
+def _as_text(name: str) -> str:
     """A name that can be written as JSON, whatever bytes it has."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def count_tests(supervisor: Supervisor, command: str) -> tuple[TestCounts | None, str]:
+    """Run the project's test command: the counts; or None, and why they are not known. What cannot be read is never a
+    success, and never "no failures"."""
+    began = time.time_ns() - _COARSE
+    ended = run_program(supervisor, shell_program(command, "test", tail=_TAIL), decide_check)
+    if ended.code is None:
+        return None, f"`{command}` {ended.how}"
+    try:
+        found = supervisor.meanwhile(lambda: _read_counts(supervisor.spec.layout.root, command, ended, began))
+    except JunitProblem as problem:
+        return None, f"`{command}` {ended.how}, and its JUnit file cannot be used: {problem}"
+    if found is None:
+        return None, f"`{command}` {ended.how}, and no counts of tests are in its output"
+    return _test_counts(found, command, ended), ""
+
+
+def _read_counts(root: Path, command: str, ended: ProgramEnd, began: int) -> Counts | None:
+    """JUnit files are exact; what is printed is for people."""
+    return read_junit_files(find_written(command, root, began)) or read_summary(ended.output)
+
+
+def _test_counts(found: Counts, command: str, ended: ProgramEnd) -> TestCounts:
+    red = tuple(shorten(one_line(name), _LONGEST) for name in found.red)
+    errors = found.errors
+    if ended.code and not found.failed + errors:
+        # All that was counted is green, and the command says that something is not.
+        errors, red = 1, (f"`{command}` {ended.how}",)
+    return TestCounts(found.passed, found.failed, errors, found.skipped, found.how, red)

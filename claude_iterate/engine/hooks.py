@@ -1,9 +1,11 @@
-"""Runs the hooks of a run: those that were there when it began, as they were then.
+"""The hooks of a run: programs of the user that were there when it began, run as they were then.
 
 Claude could write a hook. So one that was added or changed since is not run: it would do what Claude itself may not.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from claude_iterate.core.events import HookFinished, HookStarted, Warned
 from claude_iterate.core.events.enums import Meaning, Point, Purpose
@@ -14,33 +16,34 @@ from claude_iterate.core.rules.during import decide_hook
 from claude_iterate.core.rules.verdicts import Finish
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.run_spec import RunSpec
-from claude_iterate.engine.shell_command import Ended, Program, ShellCommand
+from claude_iterate.engine.shell_command import Program, ProgramEnd, run_program
 from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.workspace.run_folder import hook_files
 from claude_iterate.workspace.run_folder.hook_files import HookFile
 
 _GONE = "it is gone"
 _CHANGED = "it was changed during the run"
+_UNDECIDED = {Meaning.GO_ON, Meaning.FAILED}
 
 
 class Hooks:
     """`points` are those that have a hook; `warnings` say which files are none, though they look like one."""
 
-    def __init__(self, plan: RunSpec, recorder: Recorder) -> None:
-        self._plan = plan
+    def __init__(self, spec: RunSpec, recorder: Recorder, flush: Callable[[], None]) -> None:
+        self._spec = spec
         self._recorder = recorder
-        self._told: set[str] = set()
+        self._flush = flush
         self._files: list[HookFile] = []
         self.warnings: list[Warned] = []
-        if plan.purpose == Purpose.RUN and plan.settings.hooks.enabled:
-            self._look()
+        if spec.purpose == Purpose.RUN and spec.settings.hooks.enabled:
+            self._find()
         self.points = tuple(dict.fromkeys(file.point for file in self._files))
 
-    def _look(self) -> None:
-        found = hook_files.find(self._plan.layout.project, self._plan.layout.folder)
-        if self._plan.dry_run and not self._plan.cassette:
+    def _find(self) -> None:
+        found = hook_files.find(self._spec.layout.project, self._spec.layout.folder)
+        if self._spec.dry_run and not self._spec.cassette:
             if found:
-                trial = f"Try one: claude-iterate hook test {found[0].point} -w {self._plan.layout.name}"
+                trial = f"Try one: claude-iterate hook test {found[0].point} -w {self._spec.layout.name}"
                 self.warnings = [Warned(f"A dry run calls no hooks: {plural(len(found), 'hook')} left out.", trial)]
             return
         self._files = [file for file in found if not file.problem]
@@ -56,9 +59,10 @@ class Hooks:
         ran = before.hooks_ran if (before.hook_point, before.hook_number) == (point, number) else ()
         due = [file for file in self._files if file.point == point and file.scope not in ran]
         for left, file in zip(range(len(due) - 1, -1, -1), due, strict=True):
-            finished = self._run_one(supervisor, file, number, left, ending)
-            if finished.means not in {Meaning.GO_ON, Meaning.FAILED}:
-                return
+            if self._run_one(supervisor, file, number, left, ending).means not in _UNDECIDED:
+                break
+        if due:
+            self._flush()
 
     def _run_one(
         self, supervisor: Supervisor, file: HookFile, number: int, left: int, ending: Finish | None
@@ -68,49 +72,48 @@ class Hooks:
             cut_off = f"The hook {file.shown} was running when the run was killed. It runs again for {file.point}."
             self._recorder.record(Warned(cut_off))
         self._recorder.record(HookStarted(file.point, file.shown, file.scope, number, again))
-        ended = self._called(supervisor, file, number, again, ending)
+        ended = self._call(supervisor, file, number, again, ending)
         cut = ended.cut.cause if ended.cut is not None else ""
-        means = hook_rules.meaning(file.point, ended.code, cut, self._plan.settings.hooks)
-        decides = means not in {Meaning.GO_ON, Meaning.FAILED}
+        means = hook_rules.meaning(file.point, ended.code, cut, self._spec.settings.hooks)
         finished = HookFinished(
             *(file.point, file.shown, file.scope, ended.code, means, number),
-            *(ended.duration, ended.output, cut, ended.problem, 0 if decides else left),
+            *(ended.duration, ended.output, cut, ended.problem, left if means in _UNDECIDED else 0),
         )
         self._recorder.record(finished)
         if means == Meaning.FAILED:
             self._warn(finished)
         return finished
 
-    def _called(self, supervisor: Supervisor, file: HookFile, number: int, again: bool, ending: Finish | None) -> Ended:
+    def _call(
+        self, supervisor: Supervisor, file: HookFile, number: int, again: bool, ending: Finish | None
+    ) -> ProgramEnd:
         now = hook_files.digest(file.path)
         if now != file.digest:
-            return Ended(None, problem=_CHANGED if now else _GONE)
-        here = self._situation(file.point, number, again, ending)
+            return ProgramEnd(None, problem=_CHANGED if now else _GONE)
+        state, layout, reason, cause = self._recorder.state, self._spec.layout, "", ""
+        if ending is not None:
+            told = endings.told(ending, state, supervisor.facts())
+            reason, cause = told.reason, told.cause
+        here = hook_facts.Situation(
+            *(state, file.point, number, str(layout.root), str(layout.folder)),
+            *(self._recorder.elapsed(), reason, cause, again),
+        )
         given = hook_facts.variables(here), hook_facts.document(here)
         program = Program((str(file.path),), f"The hook {file.shown}", *given, interrupts=False)
-        return ShellCommand(self._plan, self._recorder, supervisor).run(program, decide_hook)
-
-    def _situation(self, point: Point, number: int, again: bool, ending: Finish | None) -> hook_facts.Situation:
-        plan, state, elapsed = self._plan, self._recorder.state, self._recorder.elapsed()
-        reason, cause = "", ""
-        if ending is not None:
-            told = endings.told(ending, state, plan.facts(elapsed, self._recorder.wall()))
-            reason, cause = told.reason, told.cause
-        places = str(plan.layout.root), str(plan.layout.folder)
-        return hook_facts.Situation(state, point, number, *places, elapsed, reason, cause, again)
+        return run_program(supervisor, program, decide_hook)
 
     def _was_cut_off(self, file: HookFile, number: int) -> bool:
-        before = self._plan.resumed.hooks if self._plan.resumed is not None else HookState()
+        before = self._spec.resumed.hooks if self._spec.resumed is not None else HookState()
         known = before.hook_point, before.hook_number, before.hook_running
         return known == (file.point, number, file.scope)
 
     def _warn(self, hook: HookFinished) -> None:
         """The same trouble is told once."""
-        said = f"The hook {hook.path} {hook_rules.how(hook)}; the run goes on."
-        ends = "To end the run instead: claude-iterate config hooks.fail_on_error true"
         if hook.point == Point.FINISHED:  # the run is over
-            said, ends = f"The hook {hook.path} {hook_rules.how(hook)}.", ""
-        if said not in self._told:
-            self._told.add(said)
-            started = "To use it as it is now, start the run again."
-            self._recorder.record(Warned(said, started if hook.problem in {_GONE, _CHANGED} else ends))
+            said, hint = f"The hook {hook.path} {hook_rules.how(hook)}.", ""
+        else:
+            said = f"The hook {hook.path} {hook_rules.how(hook)}; the run goes on."
+            hint = "To end the run instead: claude-iterate config hooks.fail_on_error true"
+        if hook.problem in {_GONE, _CHANGED}:
+            hint = "To use it as it is now, start the run again."
+        self._recorder.warn_once(said, hint)

@@ -1,1 +1,0 @@
-"""Hooks: programs of the user that a run calls at certain points."""

@@ -1,1 +1,0 @@
-"""Proves a claim of completion: the user's checks, then Claude's review."""

@@ -1,0 +1,169 @@
+"""Calls of Claude that are not iterations: a question that is answered in a schema of ours, instructions to write.
+
+Who is asked may look at the project and is given no tool that acts. An older Claude, which does not know the option for
+a schema, is asked once more for a report in prose. Settings of Claude Code in the project do not count in such a call;
+where they say how to log in, Claude is asked once more with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from claude_iterate.agent.command.command_line import ReadOnlyCall
+from claude_iterate.core import events
+from claude_iterate.core.events.enums import Kind, Purpose
+from claude_iterate.core.formats import size
+from claude_iterate.core.outcomes.classes import FINE
+from claude_iterate.core.reports import validation
+from claude_iterate.engine.call import AgentCall, outcome_of_call, outcome_of_problem
+from claude_iterate.engine.recorder import Recorder
+from claude_iterate.engine.run_spec import Texts
+from claude_iterate.engine.supervisor import Supervisor
+from claude_iterate.errors import ExpectedError
+from claude_iterate.project import project_state
+from claude_iterate.project.project_state import ProjectState
+from claude_iterate.system import processes
+
+_OPTION = "--json-schema"
+
+
+class SchemaQuestion(msgspec.Struct, frozen=True):
+    """What is asked. `texts` gives the prompts for an answer in the schema or, with False, in prose; `started` the
+    event of a prompt with so many bytes."""
+
+    texts: Callable[[bool], Texts]
+    schema: str
+    raw_name: str
+    started: Callable[[int], events.Event]
+
+
+class SchemaAnswer(msgspec.Struct, frozen=True):
+    """How the call ended, and the texts that it was made with; None when they could not be made. What Claude answered
+    is in the state."""
+
+    outcome: events.Outcome
+    texts: Texts | None
+
+
+def ask(supervisor: Supervisor, question: SchemaQuestion) -> SchemaAnswer:
+    """Ask by schema; in prose if Claude does not know that."""
+    spec, recorder = supervisor.spec, supervisor.recorder
+    asked = _ask_once(supervisor, question)
+    if asked.outcome.kind in {Kind.AUTH, Kind.AWAY} and spec.known.has("--restricted") and spec.project_has_login:
+        text = "Without the settings of Claude Code in the project there is no login, so the review reads them."
+        recorder.warn_once(text, "Put the login into your own settings: ~/.claude/settings.json")
+        asked = _ask_once(supervisor, question, restricted=False)
+    call = recorder.state.call
+    if asked.outcome.kind != Kind.CONFIG or call is None or _OPTION not in call.stderr:
+        return asked
+    text = f"This Claude does not know {_OPTION}, so it is asked for a report in prose."
+    recorder.warn_once(text, "Update it: claude update")
+    return _ask_once(supervisor, question, by_schema=False)
+
+
+def _ask_once(
+    supervisor: Supervisor, question: SchemaQuestion, *, by_schema: bool = True, restricted: bool = True
+) -> SchemaAnswer:
+    texts: Texts | None = None
+    try:
+        texts = question.texts(by_schema)
+        prompt = texts.user.encode("utf-8", "replace")
+        supervisor.recorder.record(question.started(len(prompt)))
+        name = question.raw_name + ("" if by_schema else "-prose") + ("" if restricted else "-unrestricted")
+        options = ReadOnlyCall(question.schema if by_schema else "", supervisor.spec.judges_settings, restricted)
+        AgentCall(supervisor).make(texts.system, prompt, name, read_only=options)
+    except ExpectedError as problem:
+        return SchemaAnswer(outcome_of_problem(supervisor.recorder, problem), texts)
+    # A tool that was denied on the way is not a failure if the answer is there.
+    return SchemaAnswer(outcome_of_call(supervisor, wrote_report=True), texts)
+
+
+def why_unanswered(recorder: Recorder, outcome: events.Outcome) -> str:
+    """Why there is no answer by schema although Claude was asked for one; empty when the answer is there, when it may
+    be in prose, or when the outcome says why there is none."""
+    result, call = recorder.state.result, recorder.state.call
+    if result.refused_bytes:
+        return f"the answer has {size(result.refused_bytes)}, far more than an honest one needs"
+    if result.subtype == "error_max_structured_output_retries":
+        return f"Claude could not give its answer in the form that was asked for: {'; '.join(result.errors)[:200]}"
+    if outcome.kind == Kind.SKIPPED:
+        return "it was skipped"
+    if outcome.kind not in FINE or result.structured is not None or call is None or not call.by_schema:
+        return ""
+    if outcome.kind == Kind.MAX_TURNS:
+        return "Claude ran into its turn limit (`claude.max_turns`) before it answered"
+    return "Claude ended without giving its answer in the form that was asked for"
+
+
+def look_at_project(supervisor: Supervisor) -> ProjectState:
+    """The project now, without our own files and those that our output goes to, which change all the time, but with the
+    instructions."""
+    spec, layout = supervisor.spec, supervisor.spec.layout
+    left_out = [*layout.own_folders(), spec.report, *processes.own_output_files(layout.root)]
+    watched = [layout.instructions]
+    scratch, environ, filters = layout.scratch(spec.run), spec.own_environ, spec.sandbox is None
+    # Large projects take a while, and a user who steers should not have to wait.
+    return supervisor.meanwhile(lambda: project_state.look(layout.root, left_out, watched, scratch, environ, filters))
+
+
+def warn_if_unknown(recorder: Recorder, project: ProjectState) -> None:
+    """A change of a project that cannot be looked at would not be noticed."""
+    if not project.is_known:
+        text = "Whether Claude changes the project meanwhile cannot be known: it has too many files to look at."
+        recorder.warn_once(text, "Put it under git: git init")
+
+
+def make_one_off_call(supervisor: Supervisor) -> None:
+    """Write the instructions, or grade them: from `ErrandStarted` to `ErrandFinished`. The command that asked for it
+    judges the result."""
+    spec, recorder = supervisor.spec, supervisor.recorder
+    began = recorder.elapsed()
+    changed: tuple[str, ...] = ()
+    trouble = ""
+    if spec.purpose == Purpose.VALIDATE:
+        outcome, changed, trouble = _grade(supervisor)
+    else:
+        outcome = _write(supervisor)
+    result, spent = recorder.state.result, recorder.state.spending
+    recorder.record(
+        events.ErrandFinished(
+            spec.purpose,
+            outcome,
+            result.text,
+            recorder.elapsed() - began,
+            spent.cost_usd,
+            tokens=spent.tokens,
+            cost_is_lower_bound=spent.at_least,
+            structured=result.structured,
+            changed=changed,
+            trouble=trouble,
+        )
+    )
+
+
+def _write(supervisor: Supervisor) -> events.Outcome:
+    spec = supervisor.spec
+    try:
+        texts = spec.texts(0, "", "")
+        prompt = texts.user.encode("utf-8", "replace")
+        supervisor.recorder.record(events.ErrandStarted(spec.purpose, len(prompt)))
+        AgentCall(supervisor).make(texts.system, prompt, spec.purpose)
+    except ExpectedError as problem:
+        return events.Outcome(Kind.CONFIG, problem.message, problem.hint, called=False)
+    # A tool that was denied on the way is not a failure if the result is there: the command looks.
+    return outcome_of_call(supervisor, wrote_report=True)
+
+
+def _grade(supervisor: Supervisor) -> tuple[events.Outcome, tuple[str, ...], str]:
+    """Claude is to look and to change nothing: what it changed all the same, and why its answer cannot count."""
+    spec, recorder = supervisor.spec, supervisor.recorder
+    before = look_at_project(supervisor)
+    warn_if_unknown(recorder, before)
+    question = SchemaQuestion(
+        spec.grading_texts, validation.SCHEMA, spec.purpose, lambda size: events.ErrandStarted(spec.purpose, size)
+    )
+    outcome = ask(supervisor, question).outcome
+    changed = look_at_project(supervisor).changes_since(before)
+    return outcome, changed, why_unanswered(recorder, outcome)

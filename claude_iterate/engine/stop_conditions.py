@@ -1,0 +1,101 @@
+"""What the user looks for to end a run: patterns in what is said while Claude works, scripts after an iteration.
+
+A pattern has a time limit for each look and for an iteration: one such as `(a+)+$` must not hold up the run.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+from claude_iterate.core.events import Event, PatternSeen, Said, ScriptResult, StopScriptsRun, ToolAnswered
+from claude_iterate.core.events.enums import Cause
+from claude_iterate.core.formats import one_line, shorten
+from claude_iterate.core.rules.during import decide_check
+from claude_iterate.core.settings.declared import StopSettings
+from claude_iterate.engine.recorder import Recorder
+from claude_iterate.engine.shell_command import ProgramEnd, run_program, shell_program
+from claude_iterate.engine.supervisor import Supervisor
+
+_PATIENCE = 0.25
+"""Seconds that one look may take; the engine does nothing else meanwhile."""
+_IN_ALL = 2.0
+"""Seconds that all looks of one pattern may take in an iteration."""
+_AROUND = 60
+_SHOWN = 200
+_TAIL = 1000
+_CANNOT_RUN = {126: "it cannot be executed", 127: "it was not found"}
+"""What a shell's own exit codes mean."""
+
+
+class StopConditions:
+    """The patterns and scripts of a run. What is wrong with one is told once; a pattern that takes too long is not
+    looked for again."""
+
+    def __init__(self, settings: StopSettings, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._scripts = settings.scripts
+        self._patterns = dict.fromkeys(settings.patterns, 0.0)
+        """Each with the seconds that it took in this iteration."""
+
+    def iteration_begins(self) -> None:
+        """Each iteration has the whole time for its looks."""
+        self._patterns = dict.fromkeys(self._patterns, 0.0)
+
+    def search(self, printed: Iterable[Event]) -> None:
+        """Record the first match of an iteration."""
+        if not self._patterns:
+            return
+        for event in printed:
+            if isinstance(event, Said | ToolAnswered) and event.text and self._recorder.state.breaker.pattern is None:
+                self._search_text(event.text)
+
+    def _search_text(self, text: str) -> None:
+        for pattern in tuple(self._patterns):
+            found = self._find(pattern, text)
+            if found:
+                self._recorder.record(PatternSeen(pattern, found))
+                return
+
+    def _find(self, pattern: str, text: str) -> str:
+        import regex
+
+        began = time.monotonic()
+        left = _IN_ALL - self._patterns[pattern]
+        try:
+            found = regex.search(pattern, text, timeout=min(_PATIENCE, max(left, 0.001)))
+        except TimeoutError:
+            del self._patterns[pattern]
+            hint = "It is not looked for any more in this run. Make it simpler: `stop.patterns`."
+            self._recorder.warn_once(f"The stop pattern `{pattern}` takes too long.", hint)
+            return ""
+        self._patterns[pattern] += time.monotonic() - began
+        if found is None:
+            return ""
+        start, end = found.span()
+        return shorten(text[max(0, start - _AROUND) : end + _AROUND].strip(), _SHOWN)
+
+    def run_scripts(self, supervisor: Supervisor, number: int) -> None:
+        """After iteration `number`: all scripts up to the first that ends with 0, which says stop; then
+        `StopScriptsRun`."""
+        results = []
+        for line in self._scripts:
+            program = shell_program(line, "stop-script", {"CLAUDE_ITERATE_ITERATION": str(number)}, _TAIL)
+            ended = run_program(supervisor, program, decide_check)
+            cut = ended.cut.cause if ended.cut else ""
+            results.append(ScriptResult(line, ended.code, ended.duration, ended.problem or ended.output, cut))
+            self._warn(line, ended)
+            if ended.code == 0 or cut in {Cause.STOPPED, Cause.DURATION}:
+                break
+        self._recorder.record(StopScriptsRun(number, tuple(results)))
+
+    def _warn(self, line: str, ended: ProgramEnd) -> None:
+        # It was not started, or took too long. A stop of the run is not its fault.
+        failed = bool(ended.problem) or (ended.cut is not None and ended.cut.cause == Cause.TIMEOUT)
+        why = _CANNOT_RUN.get(ended.code or 0) or (ended.how if failed else "")
+        if why:
+            said = shorten(one_line(ended.output), _SHOWN)
+            text = f"The stop script `{line}` decides nothing: {why}{f' ({said})' if said else ''}."
+            self._recorder.warn_once(
+                text, "Correct it in `stop.scripts`; the run goes on.", about=f"stop script {line}"
+            )

@@ -1,1 +1,0 @@
-"""Measured work: what each iteration changed, and what the test command says."""
