@@ -316,7 +316,7 @@ def choose_cassette(project: Project, layout: Layout, wanted: str, mode: str) ->
     """The run of this workspace that the user names; `mode` is that of the run to come."""
     another = f"Choose another run: claude-iterate logs {layout.name} --list"
     _refuse_other_workspace(project, layout, wanted, another)
-    run = run_view.chosen(layout, wanted)
+    run = run_view.find_run(layout, wanted)
     path = layout.journal(run)
     if not path.is_file():
         raise WorkspaceProblem(f"Run {run} has no journal: {path}", another)
@@ -327,7 +327,7 @@ def choose_cassette(project: Project, layout: Layout, wanted: str, mode: str) ->
     assert recorded.started is not None
     recorded_mode = recorded.started.mode
     if recorded_mode != mode:
-        there = f"claude-iterate {recorded_mode} {layout.name} --dry-run --cassette {run_view.short(run)}"
+        there = f"claude-iterate {recorded_mode} {layout.name} --dry-run --cassette {run_view.short_id(run)}"
         hint = there if recorded_mode in {"plan", "build"} else another
         raise WorkspaceProblem(f"Run {run} was in {recorded_mode} mode, and this one is in {mode} mode.", hint)
     calls: dict[str, list[list[Step]]] = {ITERATION: [], REVIEW: []}

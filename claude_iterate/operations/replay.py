@@ -32,7 +32,7 @@ from claude_iterate.operations import playback
 from claude_iterate.operations.cassettes import RecordedCall, RecordedCalls, raw_outputs
 from claude_iterate.operations.playback import ALL, ConsolePlayback, Range, RecordedPace, recorded_console
 from claude_iterate.operations.terminal_recordings import CAST_COLUMNS, COLUMNS, Cast, ShownLines, picture
-from claude_iterate.views.full_texts import FullTexts, restored
+from claude_iterate.views.full_texts import FullTexts, restore_texts
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
@@ -155,7 +155,7 @@ class ReplayedRun(msgspec.Struct, frozen=True):
             if isinstance(entry.event, AgentStarted):
                 output = next(left, None)
                 printed = output.events(self.redactor) if output is not None else iter(())
-            yield from restored([entry], printed)
+            yield from restore_texts([entry], printed)
 
 
 def replayed_run(layout: Layout, run: str, number: int | None, level: str, redactor: Redactor) -> ReplayedRun:

@@ -20,7 +20,7 @@ from claude_iterate.core.sanitize import sanitize_lines
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.text import ending_lines, event_lines, run_lines
 from claude_iterate.text.claude_lines import Transcript
-from claude_iterate.text.line_blocks import first_and_rest, indented
+from claude_iterate.text.line_blocks import first_and_rest, indent
 from claude_iterate.text.proof_lines import claim_remarks
 from claude_iterate.text.run_lines import worktree_left
 from claude_iterate.workspace.files.restorable_file import RestorableFile
@@ -103,14 +103,14 @@ class LogFile:
 RULE = "=" * 80
 
 
-def framed(*titles: str) -> list[str]:
+def frame(*titles: str) -> list[str]:
     """Lines between two rules."""
     return [RULE, *titles, RULE]
 
 
 def section(title: str, text: str) -> list[str]:
     """A text under its title."""
-    return [*framed(title), text.rstrip("\n"), ""]
+    return [*frame(title), text.rstrip("\n"), ""]
 
 
 def header(event: RunStarted, at: float) -> list[str]:
@@ -131,14 +131,14 @@ def header(event: RunStarted, at: float) -> list[str]:
         facts.append(f"Sandbox: {event.sandbox}")
     if event.dry_run:
         facts.append("Dry Run: yes")
-    top = framed("CLAUDE ITERATE - EXECUTION LOG", f"Started: {begun}")
-    return [*top, "", *framed("RUN METADATA"), *facts, ""]
+    top = frame("CLAUDE ITERATE - EXECUTION LOG", f"Started: {begun}")
+    return [*top, "", *frame("RUN METADATA"), *facts, ""]
 
 
 def iteration_opening(number: int, at: float, notes: int = 0) -> list[str]:
     """The frame of an iteration's output."""
     left = [f"Notes: {notes}"] if notes else []
-    return [*framed(f"ITERATION {number}", f"Started: {precise_moment(at)}", *left), "", "CLAUDE OUTPUT:"]
+    return [*frame(f"ITERATION {number}", f"Started: {precise_moment(at)}", *left), "", "CLAUDE OUTPUT:"]
 
 
 def iteration_closing(event: IterationFinished, at: float) -> list[str]:
@@ -181,7 +181,7 @@ def _iteration_error(event: IterationFinished, at: float) -> list[str]:
         f"ERROR (Iteration {event.number}):",
         f"Time: {precise_moment(at)}",
         f"Message: {first}",
-        *indented(rest),
+        *indent(rest),
     ]
     if outcome.kind not in RETRIED:  # else the run itself knows what to do
         block += [f"Advice: {one_line(line)}" for line in outcome.advice.splitlines()]
@@ -190,10 +190,10 @@ def _iteration_error(event: IterationFinished, at: float) -> list[str]:
 
 def run_closing(event: RunFinished, at: float, state: RunState) -> list[str]:
     """Why the run ended, and the totals."""
-    block = [*framed("RUN FINISHED"), f"Reason: {event.reason}", f"Cause: {event.cause}"]
+    block = [*frame("RUN FINISHED"), f"Reason: {event.reason}", f"Cause: {event.cause}"]
     if event.detail:
         first, rest = first_and_rest(event.detail)
-        block += [f"Detail: {first}", *indented(rest)]
+        block += [f"Detail: {first}", *indent(rest)]
     block += [f"Advice: {one_line(line)}" for line in event.advice.splitlines()]
     block += [*claim_remarks(event, state), *(line.strip() for line in worktree_left(state))]
     if event.next:
@@ -288,10 +288,10 @@ class TextLog:
             found = event_lines.lines(entry, before, self._state, self._attended, whole=True)
             if found is None:
                 left = entry.event if isinstance(entry.event, AgentExited) else None
-                found = [*run_lines.exited(left), *run_lines.amount_printed(left)] if left is not None else []
+                found = [*run_lines.agent_exited(left), *run_lines.amount_printed(left)] if left is not None else []
             block = [OURS + line.strip() for line in found]
         if block:
-            self._transcript.interrupted()
+            self._transcript.break_paragraph()
         return block
 
     def _iteration_started(self, event: IterationStarted, at: float) -> list[str]:

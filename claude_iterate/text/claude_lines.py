@@ -10,7 +10,7 @@ from typing import Any
 
 from claude_iterate.core import events
 from claude_iterate.core.formats import clip, duration, money, one_line, plural, precise_moment
-from claude_iterate.text.line_blocks import first_and_rest, indented, indented_head, indented_text
+from claude_iterate.text.line_blocks import first_and_rest, indent, indent_head, indent_text
 from claude_iterate.text.tool_lines import OUTPUT_LINES, call_lines, headline, result_lines
 
 SUB_AGENT = "    "
@@ -28,13 +28,13 @@ def lines(event: events.Event, whole: bool) -> list[str]:
         block = _WRITERS[kind](event)
     else:
         return []
-    return [indented_text(text, SUB_AGENT) for text in block] if getattr(event, "parent", "") else block
+    return [indent_text(text, SUB_AGENT) for text in block] if getattr(event, "parent", "") else block
 
 
 def _assistant_text(event: events.Said) -> list[str]:
     if event.error:
         first, rest = first_and_rest(event.text)
-        return [f"❌ {first or event.error}", *indented(rest), *_cut_mark(event.cut)]
+        return [f"❌ {first or event.error}", *indent(rest), *_cut_mark(event.cut)]
     text = event.text or "(empty message)"
     return [text, *_cut_mark(event.cut)] if event.cut else [text]
 
@@ -46,7 +46,7 @@ def _thinking(event: events.Thought) -> list[str]:
 
 
 def _prompt_sent(event: events.Told, whole: bool) -> list[str]:
-    text, *more = indented_head(event.text or "(empty message to the model)", None if whole else OUTPUT_LINES, "  ")
+    text, *more = indent_head(event.text or "(empty message to the model)", None if whole else OUTPUT_LINES, "  ")
     first, feed, rest = text.partition("\n")
     return [f"→ {first.lstrip()}{feed}{rest}", *more, *_cut_mark(event.cut)]
 
@@ -86,7 +86,7 @@ def _agent_note(event: events.AgentNoted) -> list[str]:
     if event.kind in _NOISE:
         return []
     first, rest = first_and_rest(event.text)
-    return [f"· {event.kind}: {first}" if first else f"· {event.kind}", *indented(rest)]
+    return [f"· {event.kind}: {first}" if first else f"· {event.kind}", *indent(rest)]
 
 
 def _garbage(event: events.GarbageSeen) -> list[str]:
@@ -116,7 +116,7 @@ def _result(event: events.ResultReported) -> list[str]:
     if event.is_error:
         # A success repeats the last message, which has been shown; an error may be said nowhere else.
         for text in (*event.errors, event.text):
-            block += [indented_text(text.strip())] if text.strip() else []
+            block += [indent_text(text.strip())] if text.strip() else []
     block += [f"   ⚠ Denied: {denial.tool} {one_line(denial.detail)}".rstrip() for denial in event.denials]
     return block
 
@@ -184,7 +184,7 @@ class Transcript:
             return [block[0] + self._about(event), *block[1:]]
         return ["", *block] if kind is not before and kind in PARAGRAPHS else block
 
-    def interrupted(self) -> None:
+    def break_paragraph(self) -> None:
         """Something else was written in between."""
         self._before = None
 

@@ -21,11 +21,11 @@ from claude_iterate.text.ending_lines import closing
 from claude_iterate.text.tool_lines import headline
 
 _PLAIN: dict[type, Callable[[Any], list[str]]] = {
-    events.Warned: run_lines.warned,
+    events.Warned: run_lines.warning,
     events.WorktreeMade: run_lines.worktree_made,
     events.ClaimDropped: run_lines.claim_dropped,
     events.StatusChanged: run_lines.status_changed,
-    events.Rebooted: run_lines.rebooted,
+    events.Rebooted: run_lines.session_rebooted,
     events.PlanRead: run_lines.plan_read,
     events.PlanFinished: run_lines.plan_finished,
     events.CutStarted: run_lines.cut_started,
@@ -59,8 +59,8 @@ def lines(
         return run_lines.stop_requested(event, after.call is not None)
     if isinstance(event, events.WaitStarted | events.WaitEnded):
         if isinstance(event, events.WaitStarted):
-            return wait_lines.started(event, entry.at, after)
-        return wait_lines.ended(event, after.paused)
+            return wait_lines.wait_started(event, entry.at, after)
+        return wait_lines.wait_ended(event, after.paused)
     if isinstance(event, events.StatusChanged) and made_plan(after):  # none of the work is done
         return run_lines.status_changed(replace(event, status=replace(event.status, complete=False)))
     if isinstance(event, events.CheckFinished):
@@ -100,7 +100,7 @@ def short_line(entry: events.Entry, before: RunState, after: RunState) -> str:
         mode, dry_run = (after.started.mode, after.started.dry_run) if after.started else ("", False)
         return _first_line(run_lines.iteration_finished(event, mode, dry_run))
     if isinstance(event, events.RunStarted):
-        return _first_line(run_lines.started(event, entry.at))
+        return _first_line(run_lines.run_started(event, entry.at))
     if isinstance(event, events.RunFinished):
         return _shorten(closing(event, after).cause)
     return _first_line(lines(entry, before, after) or [])
@@ -156,5 +156,5 @@ _SHORT: dict[type, Callable[[Any], str]] = {
     events.TaskEnded: lambda event: f"■ {event.summary or event.id} ({event.status or 'ended'})",
     events.ApiRetried: _short_retry,
     events.ContextCompacted: lambda event: f"· Context compacted at {plural(event.tokens, 'token')}",
-    events.AgentExited: lambda event: "".join(run_lines.exited(event)),
+    events.AgentExited: lambda event: "".join(run_lines.agent_exited(event)),
 }

@@ -1,4 +1,4 @@
-"""Texts of several lines: their first lines, indented, with what was left out counted. Pure functions.
+"""Texts of several lines: their first lines, indent, with what was left out counted. Pure functions.
 
 A block is a list of texts that stand below each other. Only line feeds divide: other breaks are content."""
 
@@ -18,20 +18,20 @@ def head(text: str, limit: int | None) -> tuple[str, int]:
     return "\n".join(text.split("\n", limit)[:limit]), more
 
 
-def indented(lines: Iterable[str], by: str = INDENT) -> list[str]:
+def indent(lines: Iterable[str], by: str = INDENT) -> list[str]:
     """Each line moved to the right; an empty one stays empty."""
     return [by + line if line else line for line in lines]
 
 
-def indented_text(text: str, by: str = INDENT) -> str:
+def indent_text(text: str, by: str = INDENT) -> str:
     """The same for the lines of one text."""
-    return "\n".join(indented(text.split("\n"), by))
+    return "\n".join(indent(text.split("\n"), by))
 
 
-def indented_head(text: str, limit: int | None, by: str = INDENT) -> list[str]:
+def indent_head(text: str, limit: int | None, by: str = INDENT) -> list[str]:
     """The first lines of a text, moved to the right, and a line that says how many more there are."""
     shown, more = head(text, limit)
-    return [indented_text(shown, by), *([f"{by}... ({plural(more, 'more line')})"] if more else ())]
+    return [indent_text(shown, by), *([f"{by}... ({plural(more, 'more line')})"] if more else ())]
 
 
 def first_and_rest(text: str) -> tuple[str, list[str]]:

@@ -15,7 +15,7 @@ from claude_iterate.core.rules.completion import WAVERED, changed_proof, first_f
 from claude_iterate.core.rules.proof import flaky_check
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.tampering import comparison
-from claude_iterate.text.line_blocks import indented
+from claude_iterate.text.line_blocks import indent
 
 SHOWN = 15
 """Lines of what a check printed; the log has all that is kept."""
@@ -45,7 +45,7 @@ def check_finished(event: events.CheckFinished, flaky: bool = False, whole: bool
     how = f"exit code {event.code}" if event.code is not None else CUTS.get(event.cut, "could not be run")
     how += f", {join_names(event.gone)} is gone" if event.gone else ""
     printed = tail(event.output, None if whole else SHOWN, "in the log")
-    return [f"  ❌ {name}: {how} ({duration(event.duration)})", *indented(printed, "    "), *told]
+    return [f"  ❌ {name}: {how} ({duration(event.duration)})", *indent(printed, "    "), *told]
 
 
 def tail(output: str, most: int | None, rest: str) -> list[str]:
@@ -106,7 +106,7 @@ def verification_finished(event: events.VerificationFinished, dry_run: bool = Fa
 def hook_finished(event: events.HookFinished, whole: bool = False) -> list[str]:
     """A hook and how it ended. One that ended well is in the log alone, with what it printed."""
     took, name = duration(event.duration), one_line(event.path)
-    printed = indented(tail(event.output, None if whole else SHOWN, "in the log"), "    ")
+    printed = indent(tail(event.output, None if whole else SHOWN, "in the log"), "    ")
     if event.means == Meaning.GO_ON:
         return [f"  ✓ Hook {event.point}: {name} ({took})", *printed] if whole else []
     if event.means == Meaning.SKIP:

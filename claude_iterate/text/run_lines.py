@@ -25,7 +25,7 @@ from claude_iterate.core.rules.trips import counters
 from claude_iterate.core.settings.declared import StopSettings
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.text import wait_lines
-from claude_iterate.text.line_blocks import first_and_rest, indented
+from claude_iterate.text.line_blocks import first_and_rest, indent
 
 CAUSES = {
     "idle": "nothing was heard for {after}",
@@ -38,7 +38,7 @@ CAUSES = {
 }
 
 
-def started(event: events.RunStarted, at: float) -> list[str]:
+def run_started(event: events.RunStarted, at: float) -> list[str]:
     """The opening line, and what a run that goes on has to wait for."""
     if event.purpose != "run":
         dry = " (dry run)" if event.dry_run else ""
@@ -59,7 +59,7 @@ def started(event: events.RunStarted, at: float) -> list[str]:
     before = f"  Going on with run {event.resumed.run}, which was killed after {done}.{count}"
     if (wait := event.resumed.waiting.wait) is None:
         return [*first, before]
-    return [*first, before, wait_lines.resumed(wait, at, event.workspace)]
+    return [*first, before, wait_lines.wait_resumed(wait, at, event.workspace)]
 
 
 def how_to_look(workspace: str, program: Sequence[str]) -> list[str]:
@@ -92,7 +92,7 @@ def iteration_finished(
         # What comes of the claim is decided next: nothing here may contradict it.
         first, rest = first_and_rest(outcome.message or outcome.kind)
         what = f"⚠ Iteration {event.number} reported completion, but did not come to its own end"
-        block = [f"{what}: {first}{_spent(event, dry_run)}", *indented(rest, "  ")]
+        block = [f"{what}: {first}{_spent(event, dry_run)}", *indent(rest, "  ")]
     elif outcome.kind in RETRIED:
         # Not a failure. After a limit or an overload the next line says why.
         why = f": {one_line(outcome.message)}" if outcome.kind == "session" else ""
@@ -102,7 +102,7 @@ def iteration_finished(
         if told_elsewhere:
             short = f"❌ Iteration {event.number} failed{_spent(event, dry_run)}"
             return [short, *trouble(event)] if outcome.called else []
-        block = [f"❌ Iteration {event.number} failed: {first}{_spent(event, dry_run)}", *indented(rest, "  ")]
+        block = [f"❌ Iteration {event.number} failed: {first}{_spent(event, dry_run)}", *indent(rest, "  ")]
         block += [f"  {one_line(line)}" for line in outcome.advice.splitlines()]
     else:
         none = f"⚠ Iteration {event.number}: Claude wrote no report{' that counts' if event.problems else ''}"
@@ -156,7 +156,7 @@ _REBOOTS = {
 }
 
 
-def rebooted(event: events.Rebooted) -> list[str]:
+def session_rebooted(event: events.Rebooted) -> list[str]:
     """Why a fresh session begins. A user who asked for it knows."""
     why = _REBOOTS.get(event.why, "")
     return [f"  A fresh session begins: {why.format(context=f'{event.context or 0:.0%}')}"] if why else []
@@ -193,11 +193,11 @@ def plan_finished(event: events.PlanFinished) -> list[str]:
     ]
 
 
-def warned(event: events.Warned) -> list[str]:
+def warning(event: events.Warned) -> list[str]:
     """A warning and what to do about it."""
     first, rest = first_and_rest(event.text)
     hint = [f"  {one_line(event.hint)}"] if event.hint else []
-    return [f"⚠ {first}", *indented(rest, "  "), *hint]
+    return [f"⚠ {first}", *indent(rest, "  "), *hint]
 
 
 def stop_requested(event: events.StopRequested, in_iteration: bool = True) -> list[str]:
@@ -223,7 +223,7 @@ def leftovers_ended(event: events.LeftoversEnded) -> list[str]:
     return [f"Ended {count} {'process' if count == 1 else 'processes'} left behind: {names}"]
 
 
-def exited(event: events.AgentExited) -> list[str]:
+def agent_exited(event: events.AgentExited) -> list[str]:
     """Claude's exit code, unless it is 0."""
     if event.code == 0:
         return []

@@ -13,7 +13,7 @@ from typing import Any
 from claude_iterate.core.events import ToolAnswered, ToolCalled
 from claude_iterate.core.events.stream import telling
 from claude_iterate.core.formats import one_line, plural
-from claude_iterate.text.line_blocks import INDENT, first_and_rest, head, indented, indented_head, indented_text
+from claude_iterate.text.line_blocks import INDENT, first_and_rest, head, indent, indent_head, indent_text
 
 DEEPER = INDENT * 2
 SHORT = 80
@@ -44,7 +44,7 @@ def call_lines(call: ToolCalled, whole: bool) -> list[str]:
         if key not in shown:
             block += _value(LABELS.get(key, key), _text(value), whole)
     if call.name == "Write" and whole and call.input.get("content"):
-        block += indented_head(_text(call.input["content"]).removesuffix("\n"), None, DEEPER)
+        block += indent_head(_text(call.input["content"]).removesuffix("\n"), None, DEEPER)
     return block
 
 
@@ -63,7 +63,7 @@ def _text(value: Any) -> str:
 def _value(label: str, text: str, whole: bool) -> list[str]:
     """On the console one line, shortened; in the log all of it."""
     if whole:
-        return [f"{INDENT}{label}:", indented_text(text, DEEPER)] if "\n" in text else [f"{INDENT}{label}: {text}"]
+        return [f"{INDENT}{label}:", indent_text(text, DEEPER)] if "\n" in text else [f"{INDENT}{label}: {text}"]
     # Cut before joining: a value can be megabytes, and only its beginning is wanted.
     flat = one_line(text[: VALUE_LENGTH * 4])
     missing = len(flat) > VALUE_LENGTH or len(text) > VALUE_LENGTH * 4
@@ -138,10 +138,10 @@ def _error(answer: ToolAnswered, whole: bool) -> list[str]:
     text = answer.text.strip().removeprefix("<tool_use_error>").removesuffix("</tool_use_error>")
     if answer.name == "Edit" and "not found in file" in text:
         # The console has shown the string with the call; the log keeps Claude's words as well.
-        said = [] if not whole else ["", indented_text(text)]
+        said = [] if not whole else ["", indent_text(text)]
         return [*STRING_NOT_FOUND, *said]
     first, rest = first_and_rest(text.removeprefix("Error: "))
-    return [f"❌ {answer.name or 'Tool'} failed: {first or 'no reason given'}", *indented(rest)]
+    return [f"❌ {answer.name or 'Tool'} failed: {first or 'no reason given'}", *indent(rest)]
 
 
 def _read_result(answer: ToolAnswered, whole: bool) -> list[str]:
@@ -155,13 +155,13 @@ def _read_result(answer: ToolAnswered, whole: bool) -> list[str]:
     if not isinstance(count, int):
         count = shown.count("\n") + 1 + more
     block = ["✓ File read successfully" if answer.cut else f"✓ File read successfully ({plural(count, 'line')})"]
-    block += [_numbered(line) for line in shown.split("\n")]
+    block += [_number_line(line) for line in shown.split("\n")]
     if more:
         block.append(f"     ... ({plural(more, 'more line')})")
     return block
 
 
-def _numbered(line: str) -> str:
+def _number_line(line: str) -> str:
     """Claude Code separates number and text with a tab; older versions with an arrow after a padded number."""
     number, found, text = line.partition("\t")
     if not (found and number.isdecimal()):
@@ -203,12 +203,12 @@ def _other_result(answer: ToolAnswered, whole: bool) -> list[str]:
 
 def _body(text: str, limit: int | None) -> list[str]:
     text = text.rstrip("\n")
-    return indented_head(text, limit) if text else [f"{INDENT}(no output)"]
+    return indent_head(text, limit) if text else [f"{INDENT}(no output)"]
 
 
 def _for_the_log(answer: ToolAnswered, whole: bool) -> list[str]:
     """Claude's sentence about a file it changed says nothing new, so only the log has it."""
-    return [] if not whole or not answer.text else [indented_text(answer.text.rstrip("\n"))]
+    return [] if not whole or not answer.text else [indent_text(answer.text.rstrip("\n"))]
 
 
 _RESULTS: dict[str, Callable[[ToolAnswered, bool], list[str]]] = {

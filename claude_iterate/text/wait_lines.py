@@ -40,7 +40,7 @@ def words_for(why: str) -> Words:
     return WORDS.get(why) or Words(why, why, why)
 
 
-def started(event: WaitStarted, at: float, state: RunState) -> list[str]:
+def wait_started(event: WaitStarted, at: float, state: RunState) -> list[str]:
     """Why, until when in local time, what comes then, and how to try sooner."""
     about = f": {one_line(event.detail)}" if event.detail else ""
     name = state.started.workspace if state.started is not None else ""
@@ -48,12 +48,12 @@ def started(event: WaitStarted, at: float, state: RunState) -> list[str]:
     return [f"⏳ {words_for(event.why).sentence}{about}", f"  Waiting until {_moment(event, at)}{then}"]
 
 
-def resumed(event: WaitStarted, at: float, name: str) -> str:
+def wait_resumed(event: WaitStarted, at: float, name: str) -> str:
     """For a run that takes over the wait of a killed one."""
     return f"  Still waiting until {_moment(event, at)}.{_sooner(event, at, name)}"
 
 
-def ended(event: WaitEnded, paused: bool = False) -> list[str]:
+def wait_ended(event: WaitEnded, paused: bool = False) -> list[str]:
     """The run goes on, unless it is paused."""
     if paused:
         return []

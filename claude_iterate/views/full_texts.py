@@ -76,7 +76,7 @@ def prompt_of(layout: Layout, run: str, call: str) -> str | None:
         return None
 
 
-def restored(entries: Iterable[events.Entry], printed: Iterator[events.StreamEvent]) -> Iterator[events.Entry]:
+def restore_texts(entries: Iterable[events.Entry], printed: Iterator[events.StreamEvent]) -> Iterator[events.Entry]:
     """The entries of one call with their texts whole: each event of the journal gets the one of its kind that Claude
     printed in its turn. Where the two do not fit, the journal's stays."""
     for entry in entries:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from claude_iterate.core.outcomes.classes import COUNTED_FAILURES, ENDING_FAILURES
-from claude_iterate.views.run_totals import RunHistory, Total, chosen, history_of, settled, total
+from claude_iterate.views.run_totals import RunHistory, Total, history_of, settle_claims, total, with_rows
 from claude_iterate.views.run_view import RunRecords
 from claude_iterate.views.story import Story
 from claude_iterate.workspace import metadata
@@ -49,14 +49,14 @@ def _now(records: RunRecords, story: Story) -> float:
     return time.time() if named else 0.0
 
 
-def narrowed(runs: Iterable[RunHistory], last: int | None, only: str | None) -> list[RunHistory]:
+def narrow_runs(runs: Iterable[RunHistory], last: int | None, only: str | None) -> list[RunHistory]:
     """The runs with their last iterations, or those of an outcome; `failed` is every outcome that is a failure."""
     kinds = FAILURES if only == FAILED else {only}
     found = [(told, [row for row in told.iterations if only is None or row.outcome in kinds]) for told in runs]
     left_out = max(0, sum(len(rows) for _, rows in found) - last) if last is not None else 0
     kept = []
     for told, rows in found:
-        kept.append(chosen(told, tuple(rows[left_out:])))
+        kept.append(with_rows(told, tuple(rows[left_out:])))
         left_out = max(0, left_out - len(rows))
     return [told for told in kept if told.iterations or (last is None and only is None)]
 
@@ -67,7 +67,7 @@ def last(records: RunRecords) -> list[RunHistory]:
     wanted = found.run if found is not None else None
     later = records.runs[records.runs.index(wanted) + 1 :] if wanted is not None else records.runs
     tried = [told for identity in later if (told := run(records, identity)) is not None and told.dry_run]
-    return [*settled(_chain(records, records.runs, wanted)), *tried]
+    return [*settle_claims(_chain(records, records.runs, wanted)), *tried]
 
 
 def task(records: RunRecords) -> list[RunHistory]:
@@ -80,7 +80,7 @@ def task(records: RunRecords) -> list[RunHistory]:
         if told is None or _is_of_another(told, found):
             break
         found.insert(0, told)
-    return settled(found) or last(records)[-1:]
+    return settle_claims(found) or last(records)[-1:]
 
 
 def _is_of_another(told: RunHistory, later: Sequence[RunHistory]) -> bool:
@@ -94,7 +94,7 @@ def totals(records: RunRecords, story: Story) -> Total:
     """The figures of a run, with those of the killed ones that it goes on with."""
     told = history_of(story, _now(records, story))
     known = [identity for identity in records.runs if identity < told.id]
-    return total(settled([*_chain(records, known, told.goes_on_with), told]))
+    return total(settle_claims([*_chain(records, known, told.goes_on_with), told]))
 
 
 def _chain(records: RunRecords, known: list[str], wanted: str | None) -> list[RunHistory]:
@@ -119,4 +119,4 @@ def without_journal(records: RunRecords) -> tuple[str, ...]:
 def every(layout: Layout) -> list[RunHistory]:
     """All runs, oldest first. Of each only its rows stay in memory."""
     found = (run(RunRecords(layout), identity) for identity in layout.run_ids())
-    return settled([told for told in found if told is not None])
+    return settle_claims([told for told in found if told is not None])

@@ -14,7 +14,7 @@ from claude_iterate.core.tones import Tone
 from claude_iterate.text import local_times
 from claude_iterate.views.iteration_rows import Row
 from claude_iterate.views.run_totals import green_tests
-from claude_iterate.views.settings_view import shortened
+from claude_iterate.views.settings_view import short_count
 
 _SEEN = 50
 """A bar of less than this part of a fixed scale cannot be seen."""
@@ -25,7 +25,7 @@ def draw_charts(rows: Sequence[Row]) -> list[str]:
     drawn = [
         _chart("Cost", rows, [row.known_cost_usd for row in rows], money),
         _chart("Duration", rows, [row.duration for row in rows], duration),
-        _chart("Tokens", rows, [float(row.tokens.total) for row in rows], lambda value: shortened(int(value))),
+        _chart("Tokens", rows, [float(row.tokens.total) for row in rows], lambda value: short_count(int(value))),
         _chart("Items done", rows, [_share(row) for row in rows], _percent, 100.0),
         _chart("Context", rows, [100 * (row.context or 0.0) for row in rows], _percent, 100.0),
         _chart("Tool calls", rows, [float(row.tools) for row in rows], lambda value: str(int(value))),
@@ -70,13 +70,13 @@ class Bar(msgspec.Struct, frozen=True):
 def bars(title: str, values: Sequence[Bar], write: Callable[[float], str], most: float | None = None) -> str:
     """A chart of bars with its largest value written above; empty without a value above zero. `most` fixes the
     scale."""
-    shown = _gathered(values)
+    shown = _gather(values)
     top = most or max((bar.value for bar in shown), default=0.0)
     if top <= 0:
         return ""
     place = (WIDTH - _LEFT - _RIGHT) / len(shown)
     height = HEIGHT - _TOP - _BOTTOM
-    drawn = "".join(_drawn(bar, number, place, height, top) for number, bar in enumerate(shown))
+    drawn = "".join(_draw_bar(bar, number, place, height, top) for number, bar in enumerate(shown))
     base = HEIGHT - _BOTTOM
     largest = write(max(bar.value for bar in shown))
     label = f"{title}: {len(values)} values, the largest {largest}"
@@ -90,14 +90,14 @@ def bars(title: str, values: Sequence[Bar], write: Callable[[float], str], most:
     )
 
 
-def _drawn(bar: Bar, number: int, place: float, height: float, top: float) -> str:
+def _draw_bar(bar: Bar, number: int, place: float, height: float, top: float) -> str:
     tall = max(0.0, min(1.0, bar.value / top)) * height
     x, y = _LEFT + number * place + place * _GAP / 2, _TOP + height - tall
     place_of_it = f'x="{x:.1f}" y="{y:.1f}" width="{place * (1 - _GAP):.1f}" height="{tall:.1f}"'
     return f'<rect class="{escape(bar.mark)}" {place_of_it}><title>{escape(bar.says)}</title></rect>'
 
 
-def _gathered(values: Sequence[Bar]) -> Sequence[Bar]:
+def _gather(values: Sequence[Bar]) -> Sequence[Bar]:
     """As many bars as can be told apart: of more, each is the largest of its neighbours."""
     if len(values) <= _MOST:
         return values
@@ -139,7 +139,7 @@ def row_words(row: Row) -> dict[str, str]:
         "began": local_times.whole(row.began),
         "took": took(row),
         "cost": cost(row.known_cost_usd, row.cost_is_lower_bound),
-        "tokens": shortened(row.tokens.total),
+        "tokens": short_count(row.tokens.total),
         "tools": str(row.tools),
         "files": _files(row),
         "tests": green_tests(row.tests),

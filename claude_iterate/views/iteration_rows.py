@@ -126,7 +126,7 @@ class IterationRows:
             return None
         call = self._state.call
         return replace(
-            _paid(self._begun, self._state.spending),
+            _with_cost(self._begun, self._state.spending),
             duration=round(max(0.0, self._last_at - self._began), 3),
             turns=self._state.result.turns,
             tools=call.tools if call is not None else 0,
@@ -163,17 +163,17 @@ class IterationRows:
                 self._begun = replace(self._begun, rebooted=str(event.why))
             case events.IterationFinished():
                 begun = self._begun or Row(self._run, event.number, 1, moment(entry.at - event.duration))
-                self.ended.append(_ended(begun, event, before))
+                self.ended.append(_finish_row(begun, event, before))
                 self._begun = None
             case events.ReviewFinished() | events.ErrandFinished():
                 self._other = _sum(self._other, Spending(event.cost_usd, at_least=event.cost_is_lower_bound))
             case events.PlanRead() if self.ended:
                 row = self.ended[-1]
-                self.ended[-1] = replace(row, progress=_counted(None, event) or row.progress)
+                self.ended[-1] = replace(row, progress=_progress(None, event) or row.progress)
             case events.WorkMeasured():
-                self._measured(event, after)
+                self._add_measure(event, after)
             case events.VerificationFinished():
-                self._judged(event.passed)
+                self._add_verdict(event.passed)
 
     def _attempt(self, number: int) -> int:
         """Which attempt at this iteration it is; a run that goes on remembers those of the killed one."""
@@ -184,7 +184,7 @@ class IterationRows:
             earlier += 1
         return earlier + 1
 
-    def _measured(self, event: events.WorkMeasured, after: RunState) -> None:
+    def _add_measure(self, event: events.WorkMeasured, after: RunState) -> None:
         place = next((at for at in range(len(self.ended) - 1, -1, -1) if self.ended[at].number == event.number), None)
         if place is None:
             return  # it was measured for an iteration of a killed run
@@ -199,14 +199,14 @@ class IterationRows:
             tree_after=after.work.snapshot.tree if after.work.snapshot is not None and changes is not None else "",
         )
 
-    def _judged(self, passed: bool) -> None:
+    def _add_verdict(self, passed: bool) -> None:
         if not self.ended:
             self.claim_before_held = passed
         elif self.ended[-1].complete:
             self.ended[-1] = replace(self.ended[-1], claim_held=passed)
 
 
-def _counted(status: Status | None, plan: events.PlanRead | None) -> Progress | None:
+def _progress(status: Status | None, plan: events.PlanRead | None) -> Progress | None:
     items = counted_items(status, plan)
     return Progress(items.done, items.total) if items is not None else None
 
@@ -215,7 +215,7 @@ def _sum(one: Spending, more: Spending) -> Spending:
     return Spending(one.cost_usd + more.cost_usd, at_least=one.at_least or more.at_least)
 
 
-def _paid(row: Row, spent: Spending) -> Row:
+def _with_cost(row: Row, spent: Spending) -> Row:
     return replace(
         row,
         cost_usd=None if spent.at_least else spent.cost_usd,
@@ -225,16 +225,16 @@ def _paid(row: Row, spent: Spending) -> Row:
     )
 
 
-def _ended(row: Row, event: events.IterationFinished, before: RunState) -> Row:
+def _finish_row(row: Row, event: events.IterationFinished, before: RunState) -> Row:
     """A row of a call that is over. Journals of earlier versions do not say whether its cost is all; its events do."""
     status = event.status
     partly = event.cost_is_lower_bound or before.spending.at_least
     return replace(
-        _paid(row, Spending(event.cost_usd, event.tokens, partly)),
+        _with_cost(row, Spending(event.cost_usd, event.tokens, partly)),
         duration=round(event.duration, 3),
         turns=event.turns,
         tools=event.tools,
-        progress=_counted(status, before.plans.now),
+        progress=_progress(status, before.plans.now),
         worked=status.worked if status else None,
         complete=status.complete if status else None,
         outcome=str(event.outcome.kind),

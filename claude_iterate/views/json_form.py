@@ -11,14 +11,14 @@ FORMAT = 1
 
 def document(form: msgspec.Struct) -> dict[str, Any]:
     """A view, ready for JSON."""
-    return {"format": FORMAT, **_rounded(msgspec.to_builtins(form))}
+    return {"format": FORMAT, **_round_money(msgspec.to_builtins(form))}
 
 
-def _rounded(value: Any) -> Any:
+def _round_money(value: Any) -> Any:
     """Sums of money without the noise of binary fractions."""
     if isinstance(value, float):
         return round(value, 6)
     if isinstance(value, dict):
         # Entries of a journal are printed as they are.
-        return {key: item if key == "entries" else _rounded(item) for key, item in value.items()}
-    return [_rounded(item) for item in value] if isinstance(value, list | tuple) else value
+        return {key: item if key == "entries" else _round_money(item) for key, item in value.items()}
+    return [_round_money(item) for item in value] if isinstance(value, list | tuple) else value

@@ -122,10 +122,10 @@ def _progress(found: WorkspaceState, layout: Layout) -> Progress | None:
         return None
     if found.status == "completed" and run.completion is not None:
         return run.completion.progress
-    return run.progress or (_reported(layout, found.status == "completed") if run.plan is None else None)
+    return run.progress or (_progress_of_report(layout, found.status == "completed") if run.plan is None else None)
 
 
-def _reported(layout: Layout, believed: bool) -> Progress | None:
+def _progress_of_report(layout: Layout, believed: bool) -> Progress | None:
     """What the report says: the original kept no progress of its runs. A claim that is not `believed` is none."""
     reading = status_file.look(layout.status).reading
     status = reading.status if reading is not None else None

@@ -89,7 +89,7 @@ def plan_view(project: Project, layout: Layout) -> PlanView:
         bare=tuple(bare[:_SHOWN]),
         spec_dir=str(folder),
         has_specifications=bool(files),
-        specifications=tuple(_covered(files, tasks)),
+        specifications=tuple(_coverage(files, tasks)),
         list=tuple(TaskView(it.task.text, it.task.state) for it in tasks[:_LISTED]),
     )
 
@@ -105,7 +105,7 @@ def _specifications(folder: Path) -> list[str]:
     return found[:_MOST]
 
 
-def _covered(files: Iterable[str], tasks: list[PlacedTask]) -> Iterable[SpecificationView]:
+def _coverage(files: Iterable[str], tasks: list[PlacedTask]) -> Iterable[SpecificationView]:
     """A reference names a file by its path or the end of it, perhaps with a part after `#`."""
     named: dict[str, list[int]] = {}
     for placed in tasks:

@@ -102,7 +102,7 @@ def history_of(story: Story, at: float = 0.0) -> RunHistory:
     )
 
 
-def settled(runs: Sequence[RunHistory]) -> list[RunHistory]:
+def settle_claims(runs: Sequence[RunHistory]) -> list[RunHistory]:
     """The runs, where a claim that a killed run left open has the verdict of the run that went on with it."""
     found = list(runs)
     for told in runs:
@@ -162,7 +162,7 @@ def _with_work(summed: Total, rows: list[Row]) -> Total:
     )
 
 
-def chosen(told: RunHistory, rows: tuple[Row, ...]) -> RunHistory:
+def with_rows(told: RunHistory, rows: tuple[Row, ...]) -> RunHistory:
     """The run with some of its rows only; what else it cost and waited is not theirs."""
     left_out = {"other_cost_usd": 0.0, "other_cost_is_lower_bound": False, "waits": 0, "waited": 0.0}
     return replace(told, iterations=rows, **left_out) if rows != told.iterations else told

@@ -58,9 +58,9 @@ def run_view(layout: Layout, story: Story, at: float | None = None) -> RunView:
     running = at is not None and story.state.finished is None
     view = replace(_summary(layout, story.run, story.state, running), warnings=warnings(story))
     if running and at is not None:
-        return replace(view, now=story.now(at), duration=_lasted(story.state, at))
+        return replace(view, now=story.now(at), duration=_duration(story.state, at))
     if story.state.finished is None and story.last is not None:
-        return replace(view, duration=_lasted(story.state, story.last.at))
+        return replace(view, duration=_duration(story.state, story.last.at))
     return view
 
 
@@ -69,7 +69,7 @@ def warnings(story: Story) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one_line(f"{one.text} {one.hint}") for one in story.warnings))
 
 
-def _lasted(state: RunState, at: float) -> float:
+def _duration(state: RunState, at: float) -> float:
     return round(max(0.0, at - state.started_at) + state.elapsed_before, 3)
 
 
@@ -185,15 +185,15 @@ class RunRecords:
         return self._stories[run].started if run in self._stories else reader.beginning(self.layout.journal(run))
 
 
-def short(identity: str) -> str:
+def short_id(identity: str) -> str:
     """The number that an id begins with; old ids have none."""
     number, _, rest = identity.partition("-")
     return str(int(number)) if rest and number.isdecimal() and len(number) == 6 else identity
 
 
-def chosen(layout: Layout, wanted: str) -> str:
+def find_run(layout: Layout, wanted: str) -> str:
     """The id of the run that the user names."""
-    found = [identity for identity in layout.run_ids() if wanted in {identity, short(identity)}]
+    found = [identity for identity in layout.run_ids() if wanted in {identity, short_id(identity)}]
     if not found:
         raise UsageProblem(f"{layout.name} has no run {wanted!r}.", f"See: claude-iterate logs {layout.name} --list")
     return found[-1]

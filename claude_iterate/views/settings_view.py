@@ -74,7 +74,7 @@ def entry(resolved: Resolved, setting: Setting, cover: bool = True) -> EntryView
     return EntryView(setting.key, plain(shown), origin.kind, origin.place or None)
 
 
-def declared(resolved: Resolved, setting: Setting) -> DeclaredView:
+def describe_setting(resolved: Resolved, setting: Setting) -> DeclaredView:
     """Everything about one setting."""
     now = entry(resolved, setting)
     return DeclaredView(
@@ -104,7 +104,7 @@ def as_words(key: str, value: Any) -> str:
     return typed_duration(value) if is_duration else as_text(value) or '""'
 
 
-def shortened(number: int) -> str:
+def short_count(number: int) -> str:
     """A count for a narrow column: `9876`, `12.3k`, `4.5M`."""
     if number < 10_000:
         return str(number)

@@ -25,7 +25,7 @@ from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.tones import Tone, state_words, tone, tone_of_line
 from claude_iterate.text.wait_lines import words_for
 from claude_iterate.views.listing_view import COPIED, state_of
-from claude_iterate.views.settings_view import shortened
+from claude_iterate.views.settings_view import short_count
 from claude_iterate.views.story import FollowedJournal, Story
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.journal.follower import size_of
@@ -250,7 +250,9 @@ def after_kill(seen: Seen) -> str:
 def _figures(story: Story, at: float) -> list[str]:
     rows, state, used = story.rows.every(), story.state, tokens_so_far(story.state)
     found = [f"Cost: {cost_so_far(state)} {sparks([row.known_cost_usd for row in rows])}".rstrip()]
-    found += [f"Tokens: {shortened(used)} {sparks([float(row.tokens.total) for row in rows])}".rstrip()] if used else []
+    found += (
+        [f"Tokens: {short_count(used)} {sparks([float(row.tokens.total) for row in rows])}".rstrip()] if used else []
+    )
     work = state.work
     if work.files_changed or work.commits:
         found.append(f"Work: {plural(work.files_changed, 'changed file')}, {plural(work.commits, 'commit')}")

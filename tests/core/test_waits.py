@@ -53,7 +53,7 @@ def test_a_rate_limit_is_not_told_as_an_overload() -> None:
     overloaded = decide(after(finished(OVERLOAD)), facts(0))
     assert isinstance(overloaded, WaitStarted)
     assert (overloaded.why, overloaded.until) == (Why.TRANSIENT, verdict.until)
-    assert "rate limit" in wait_lines.started(verdict, 0.0, RunState())[0]
+    assert "rate limit" in wait_lines.wait_started(verdict, 0.0, RunState())[0]
     assert {*wait_lines.WORDS} == {*Why}
 
 

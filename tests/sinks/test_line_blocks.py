@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_iterate.text.line_blocks import head, indented, indented_text
+from claude_iterate.text.line_blocks import head, indent, indent_text
 
 TEXTS = st.text(alphabet="ab \n\r\t\u2028✓", max_size=30)
 
@@ -13,7 +13,7 @@ TEXTS = st.text(alphabet="ab \n\r\t\u2028✓", max_size=30)
 @given(TEXTS)
 def test_a_text_is_indented_as_its_lines_are(text: str) -> None:
     """Wherever its empty lines are: they stay empty."""
-    assert indented_text(text, "  ").split("\n") == indented(text.split("\n"), "  ")
+    assert indent_text(text, "  ").split("\n") == indent(text.split("\n"), "  ")
 
 
 @given(TEXTS, st.integers(1, 8))

@@ -23,14 +23,16 @@ from tests.sinks.conftest import BEGAN, MakeEntry, MakeStarted
 def test_what_comes_then_is_true(entry: MakeEntry, started: MakeStarted, why: Why, complete: bool, then: str) -> None:
     """A reserve repeats nothing; a review is not an iteration."""
     state = fold([entry(started()), entry(IterationFinished(1, Outcome(Kind.OK), Status(complete)))])
-    line = wait_lines.started(WaitStarted(why, BEGAN + 30), BEGAN, state)[1]
+    line = wait_lines.wait_started(WaitStarted(why, BEGAN + 30), BEGAN, state)[1]
     assert line.endswith(f"(30s){then}")
 
 
 def test_a_long_wait_comes_with_the_way_to_end_it(entry: MakeEntry, started: MakeStarted) -> None:
     """A short one is over before anybody could type."""
     state = fold([entry(started())])
-    long, short = (wait_lines.started(WaitStarted(Why.TRANSIENT, BEGAN + left), BEGAN, state)[1] for left in (300, 5))
+    long, short = (
+        wait_lines.wait_started(WaitStarted(Why.TRANSIENT, BEGAN + left), BEGAN, state)[1] for left in (300, 5)
+    )
     assert long.endswith("To try now: claude-iterate retry my-task")
     assert "retry" not in short
 
@@ -38,5 +40,5 @@ def test_a_long_wait_comes_with_the_way_to_end_it(entry: MakeEntry, started: Mak
 def test_nothing_continues_while_the_run_is_paused(entry: MakeEntry, started: MakeStarted) -> None:
     """The wait is over, the pause is not."""
     assert fold([entry(started()), entry(Requested(Verb.PAUSE))]).paused
-    assert wait_lines.ended(WaitEnded(Why.USAGE_LIMIT, "retry"), paused=True) == []
-    assert wait_lines.ended(WaitEnded(Why.USAGE_LIMIT, "retry"), paused=False) == ["Going on (retry)."]
+    assert wait_lines.wait_ended(WaitEnded(Why.USAGE_LIMIT, "retry"), paused=True) == []
+    assert wait_lines.wait_ended(WaitEnded(Why.USAGE_LIMIT, "retry"), paused=False) == ["Going on (retry)."]

@@ -9,7 +9,7 @@ from claude_iterate.core import events
 from claude_iterate.core.abridgement import abridge
 from claude_iterate.core.events import Entry
 from claude_iterate.core.redact import Redactor
-from claude_iterate.views.full_texts import call_name, full_texts, prompt_of, restored
+from claude_iterate.views.full_texts import call_name, full_texts, prompt_of, restore_texts
 from claude_iterate.workspace.layout import Layout
 
 RUN = "000001-20261117-000000-abcdef"
@@ -73,7 +73,7 @@ def test_entries_get_their_whole_texts_back(tmp_path: Path) -> None:
         events.Said("no more"),
     ]
     short = [abridge(Entry(number, 5.0, 1.0, event)) for number, event in enumerate(whole, 1)]
-    found = list(restored(short, full_texts(layout, RUN, "0001").events(CLEAN)))
+    found = list(restore_texts(short, full_texts(layout, RUN, "0001").events(CLEAN)))
     assert [entry.seq for entry in found] == [1, 2, 3, 4, 5]
     assert [entry.event for entry in found] == whole
 

@@ -14,7 +14,7 @@ from claude_iterate.core.events.enums import Kind, Reboot, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.views import history_view, run_view
 from claude_iterate.views.iteration_rows import FileCounts, TestsView
-from claude_iterate.views.run_totals import history_of, settled
+from claude_iterate.views.run_totals import history_of, settle_claims
 from claude_iterate.views.run_view import RunRecords
 from claude_iterate.views.story import RECENT, FollowedJournal, Story, read_story, story_from_entries
 from claude_iterate.workspace.layout import Layout
@@ -223,7 +223,7 @@ def test_a_claim_of_a_killed_run_has_the_verdict_of_the_run_that_went_on(held: b
     again = msgspec.structs.replace(STARTED, resumed=events.Resumed(RUN, iterations=1))
     verdict = (events.VerificationStarted(1, checks=1), events.VerificationFinished(1, held, ""))
     later = story_from_entries("000002", entries(again, *verdict, events.IterationStarted(2)))
-    first, second = settled([history_of(killed), history_of(later)])
+    first, second = settle_claims([history_of(killed), history_of(later)])
     assert [row.claim_held for row in (*first.iterations, *second.iterations)] == [held, None]
 
 

@@ -146,7 +146,7 @@ def _list(resolved: Resolved, prefix: str, origin: bool, as_json: bool) -> None:
 def _explain(resolved: Resolved, as_json: bool) -> None:
     """Everything about every setting."""
     if as_json:
-        every = (settings_view.declared(resolved, setting) for setting in catalogue().values())
+        every = (settings_view.describe_setting(resolved, setting) for setting in catalogue().values())
         output.view(KeysView(tuple(every)))
         return
     for setting in catalogue().values():

@@ -19,8 +19,8 @@ from claude_iterate.views.history_view import HistoryView
 from claude_iterate.views.iteration_charts import outcome, outcome_tone, took
 from claude_iterate.views.iteration_rows import Row
 from claude_iterate.views.run_totals import RunHistory, Total, changed_files, green_tests, lost_journals, total_lines
-from claude_iterate.views.run_view import RunRecords, short
-from claude_iterate.views.settings_view import shortened
+from claude_iterate.views.run_view import RunRecords, short_id
+from claude_iterate.views.settings_view import short_count
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_summary import TokenCounts
 
@@ -71,7 +71,7 @@ def command(
     layout = invocation.project.layout(name)
     records = RunRecords(layout)
     runs = history_view.every(layout) if every else _find(layout, run) if run else history_view.last(records)
-    view = history_view.history(layout, history_view.narrowed(runs, last, only))
+    view = history_view.history(layout, history_view.narrow_runs(runs, last, only))
     lost = () if as_json else history_view.without_journal(records)
     if as_json:
         output.view(view)
@@ -86,7 +86,7 @@ def command(
 
 
 def _find(layout: Layout, wanted: str) -> list[RunHistory]:
-    named = [identity for identity in layout.run_ids() if wanted in {identity, short(identity)}]
+    named = [identity for identity in layout.run_ids() if wanted in {identity, short_id(identity)}]
     runs = (history_view.run(RunRecords(layout), identity) for identity in named)
     found = [told for told in runs if told is not None]
     if not found:
@@ -105,7 +105,7 @@ def _print(view: HistoryView, whole: bool, wide: bool, totals: bool) -> None:
     for told in view.runs:
         if told.plan is not None:
             left = told.plan.open + told.plan.doing
-            output.result(f"Run {short(told.id)} in {told.mode} mode: plan {told.plan.done} done, {left} left")
+            output.result(f"Run {short_id(told.id)} in {told.mode} mode: plan {told.plan.done} done, {left} left")
     others = any(told.other_cost_is_lower_bound for told in view.runs)
     if total.other_cost_usd or others:
         in_all = cost(total.cost_usd, total.cost_is_lower_bound)
@@ -160,7 +160,7 @@ def _row(row: Row, now: float | None) -> dict[str, str]:
     worked = {True: "worked", False: "no work", None: ""}[row.worked]
     held = {True: "held", False: "failed", None: "done"}[row.claim_held]
     return {
-        "RUN": short(row.run),
+        "RUN": short_id(row.run),
         "#": "dry run" if row.number == _DRY_RUN else number,
         "BEGAN": local_times.whole(row.began) if now is None else local_times.narrow(row.began, now),
         "TOOK": took(row),
@@ -179,7 +179,7 @@ def _row(row: Row, now: float | None) -> dict[str, str]:
 def _counts(figures: Row | Total) -> dict[str, str]:
     tokens: TokenCounts = figures.tokens
     kinds = (tokens.input, tokens.output, tokens.cache_read, tokens.cache_creation)
-    return dict(zip(_COUNTS, (*map(shortened, kinds), str(figures.turns), str(figures.tools)), strict=True))
+    return dict(zip(_COUNTS, (*map(short_count, kinds), str(figures.turns), str(figures.tools)), strict=True))
 
 
 def _sums(view: HistoryView) -> dict[str, str]:

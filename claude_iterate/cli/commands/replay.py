@@ -89,7 +89,7 @@ def command(
 
 def _run(layout: Layout, wanted: str | None) -> str:
     if wanted is not None:
-        return run_view.chosen(layout, wanted)
+        return run_view.find_run(layout, wanted)
     found = run_view.last(layout)
     if found is None:
         raise WorkspaceProblem(f"{layout.name} has no run yet.", f"Begin one: claude-iterate run {layout.name}")

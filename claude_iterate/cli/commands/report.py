@@ -43,7 +43,7 @@ def command(
     layout = invocation.project.layout(name)
     if opens and (target == "-" or as_json):
         raise UsageProblem("There is no file to open.", "Leave out --open, or name a file: -o report.html")
-    chosen = run_view.chosen(layout, run) if run is not None else None
+    chosen = run_view.find_run(layout, run) if run is not None else None
     report = night_report(layout, chosen, time.time())
     if report is None:
         raise WorkspaceProblem(*missing_report(layout, chosen))

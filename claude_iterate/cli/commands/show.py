@@ -19,7 +19,7 @@ from claude_iterate.text.ending_lines import next_actions
 from claude_iterate.text.proof_lines import CUTS, SHOWN, describe_changes, requirements_met, tail, verdict_words
 from claude_iterate.views.run_totals import lost_journals, work_line
 from claude_iterate.views.run_view import RunView
-from claude_iterate.views.settings_view import as_words, shortened
+from claude_iterate.views.settings_view import as_words, short_count
 from claude_iterate.views.story import EvidenceView, verdict
 from claude_iterate.views.workspace_view import WorkspaceView, workspace_view
 from claude_iterate.workspace.run_summary import ChangeView, Progress, Waiting
@@ -264,8 +264,8 @@ def _print_run(view: WorkspaceView, now: float) -> None:
     tokens = run.tokens
     if any((tokens.input, tokens.output, tokens.cache_read, tokens.cache_creation)):
         _aside(
-            f"  Tokens: {shortened(tokens.input)} in, {shortened(tokens.output)} out,"
-            f" {shortened(tokens.cache_read)} read from the cache, {shortened(tokens.cache_creation)} written to it"
+            f"  Tokens: {short_count(tokens.input)} in, {short_count(tokens.output)} out,"
+            f" {short_count(tokens.cache_read)} read from the cache, {short_count(tokens.cache_creation)} written to it"
         )
 
 

@@ -214,11 +214,11 @@ class Console:
         elif isinstance(event, events.IterationFinished):
             self._iteration(event)
         elif isinstance(event, events.RunStarted):
-            self._say(run_lines.started(event, entry.at))
+            self._say(run_lines.run_started(event, entry.at))
         elif (block := event_lines.lines(entry, before, self._state, self._attended)) is not None:
             self._say(block)
         elif self._level == "verbose" and isinstance(event, events.AgentExited):
-            self._say(run_lines.exited(event))
+            self._say(run_lines.agent_exited(event))
 
     def _block(self, event: events.Event) -> None:
         """What Claude said or did."""
@@ -243,7 +243,7 @@ class Console:
             return
         if self._live is not None:
             self._live.erase()
-        self._transcript.interrupted()
+        self._transcript.break_paragraph()
         for line in block:
             shown = self._clock.shown(line, self._at) if self._clock is not None else line
             self._err.say([shown], style or _COLORS.get(tone_of_line(line), ""))

@@ -74,7 +74,7 @@ class LiveLine:
         self._drawn_at = now
         # One column stays free: a terminal wraps when the last one is filled.
         room = (self._columns() or 80) - 1
-        text = self._fitted(compose(state, now, self._stop), *self._doing(state, now), room)
+        text = self._fit(compose(state, now, self._stop), *self._doing(state, now), room)
         columns = width(text)
         if self._keys and columns + len(HINT) <= room:
             text += f"\x1b[2m{HINT}\x1b[0m" if self._output.color else HINT
@@ -83,7 +83,7 @@ class LiveLine:
         if self._output.control(f"\r{text}{rest}", now_or_never=True):
             self._drawn_columns = columns
 
-    def _fitted(self, head: str, what: str, time: str, columns: int) -> str:
+    def _fit(self, head: str, what: str, time: str, columns: int) -> str:
         """The line. Where there is little room, what is done is shortened; the time that it takes stays."""
         shown = self._output.shown
         head, what = shown(head), shown(what)

@@ -163,7 +163,7 @@ class Output:
 
     def _gap(self, text: str) -> bytes:
         # The live line may still be there.
-        return self._encoded(f"\r{text}\x1b[K\n" if self.color else f"\r{text}\n")
+        return self._encode(f"\r{text}\x1b[K\n" if self.color else f"\r{text}\n")
 
     def shown(self, text: str) -> str:
         """The text as this stream can show it."""
@@ -184,7 +184,7 @@ class Output:
         if now_or_never and self._writer is not None and not self._dead:
             self.flush()
             with suppress(OSError):
-                return self._writer.draw(self._encoded(text))
+                return self._writer.draw(self._encode(text))
         self._held.append(text)
         self.flush()
         return True
@@ -196,10 +196,10 @@ class Output:
             return
         try:
             if self._writer is None:
-                self._stream.write(self._encoded(text).decode(self._encoding))
+                self._stream.write(self._encode(text).decode(self._encoding))
                 self._stream.flush()
             elif text:
-                self._writer.write(self._encoded(text))
+                self._writer.write(self._encode(text))
         except (OSError, ValueError):
             self._dead = True
 
@@ -211,7 +211,7 @@ class Output:
         if self._dead:
             discard(self._stream)
 
-    def _encoded(self, text: str) -> bytes:
+    def _encode(self, text: str) -> bytes:
         return (text if self._emoji else text.translate(_STAND_INS)).encode(self._encoding, "replace")
 
 

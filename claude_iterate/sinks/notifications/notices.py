@@ -144,7 +144,7 @@ def _remaining(state: RunState) -> str:
     return f"Remaining: {'unknown' if left is None else left}"
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return shorten(text.strip(), LONGEST_QUOTE, " ...")
 
 
@@ -159,7 +159,7 @@ def _iteration(event: events.IterationFinished, state: RunState) -> Draft | None
         return None
     claimed = event.status is not None and event.status.complete
     fine = "Reported complete" if claimed else "In progress"
-    ended = fine if kind in FINE else f"Failed: {_quoted(event.outcome.message or kind)}"
+    ended = fine if kind in FINE else f"Failed: {_quote(event.outcome.message or kind)}"
     condition = {"interrupted": "Stopped before its end", "skipped": "Skipped"}.get(kind, ended)
     lines = [_workspace(state), f"Status: {condition}", _remaining(state)]
     most = f"/{state.started.max_iterations}" if state.started and state.started.max_iterations else ""
@@ -176,7 +176,7 @@ def _milestone(event: events.IterationFinished, state: RunState) -> Draft | None
 def _status_update(event: events.StatusChanged, state: RunState) -> Draft:
     number = iteration_number(state)
     title = f"Progress Update (Iteration {number})"
-    lines = [_quoted(describe(event.status, event.change))]
+    lines = [_quote(describe(event.status, event.change))]
     priority = "high" if event.status.complete else "default"
     return Draft("status_update", title, "STATUS UPDATE", lines, priority, ("progress", f"iteration-{number}"))
 
@@ -184,11 +184,11 @@ def _status_update(event: events.StatusChanged, state: RunState) -> Draft:
 def _verification(event: events.VerificationFinished, state: RunState) -> Draft:
     lines = [_workspace(state), f"Claim: {event.claim}"]
     if not event.passed:
-        lines.append(f"Findings: {_quoted(event.findings) or 'none given'}")
+        lines.append(f"Findings: {_quote(event.findings) or 'none given'}")
         return Draft("verification", "Verification Failed", "VERIFICATION FAILED ❌", lines, "high")
     if not event.changes:
         return Draft("verification", "Verification Passed", "VERIFICATION PASSED ✅", lines)
-    lines.append(f"Findings: {_quoted(changed_proof(event.known_by, [change.path for change in event.changes]))}")
+    lines.append(f"Findings: {_quote(changed_proof(event.known_by, [change.path for change in event.changes]))}")
     headline = "VERIFICATION PASSED, PROOF CHANGED ⚠"
     return Draft("verification", "Verification Passed, Proof Changed", headline, lines)
 
@@ -196,7 +196,7 @@ def _verification(event: events.VerificationFinished, state: RunState) -> Draft:
 def _limit_wait(event: events.WaitStarted, state: RunState) -> Draft | None:
     if event.why in BRIEF_WAITS:
         return None
-    why = f"Reason: {_quoted(event.detail) or event.why}"
+    why = f"Reason: {_quote(event.detail) or event.why}"
     lines = [_workspace(state), why, f"Continues at: {precise_moment(event.until)}"]
     title = "Waiting For Its Hours" if event.why == Why.SCHEDULE else "Waiting For A Limit"
     return Draft("limit_wait", title, f"{title.upper()} ⏳", lines, tags=("limit",))
@@ -213,7 +213,7 @@ def _ending(event: events.RunFinished, state: RunState) -> Draft:
     """The words of the end are those of all readers: cause, advice, next step."""
     event = in_words(event, state)
     draft = _draft_of_end(event, state)
-    words = [*map(_quoted, proof_lines.claim_remarks(event, state)), *event.advice.splitlines()]
+    words = [*map(_quote, proof_lines.claim_remarks(event, state)), *event.advice.splitlines()]
     if event.cost_usd or event.cost_is_lower_bound:
         words.append(f"Cost: {cost(event.cost_usd, event.cost_is_lower_bound)}")
     return replace(draft, lines=[*draft.lines, *words, *([f"Next: {event.next}"] if event.next else [])])
@@ -229,10 +229,10 @@ def _draft_of_end(event: events.RunFinished, state: RunState) -> Draft:
             return _completion(event, state, [where, total])
         case "stagnation" | "max_iterations":
             title = "Stagnation Detected" if event.reason == "stagnation" else "Maximum Iterations Reached"
-            status = [f"Status: {_quoted(describe(state.status))}"] if state.status is not None else []
+            status = [f"Status: {_quote(describe(state.status))}"] if state.status is not None else []
             return Draft("completion", title, f"{sign(event)} {event.cause}", [where, total, *status], "high")
         case "blocked":
-            lines = [where, number, f"Needed: {_quoted(event.detail)}", reason]
+            lines = [where, number, f"Needed: {_quote(event.detail)}", reason]
             return Draft("blocked", "Agent Blocked", "A PERSON IS NEEDED ✋", lines, "high")
         case "interrupted" | "terminated" | "stopped":
             return Draft("stopped", "Run Stopped", "RUN STOPPED", [where, total, reason])
@@ -244,7 +244,7 @@ def _completion(event: events.RunFinished, state: RunState, lines: list[str]) ->
     left, but = state.status.remaining if state.status is not None else None, UNPROVEN.get(event.known_by)
     condition = "All items completed" if but is None else "Reported complete"
     lines.append(f"Status: {f'Reported complete, {_remaining(state).lower()}' if left else condition}")
-    lines += [f"Summary: {_quoted(one_line(event.detail))}"] if event.detail else []
+    lines += [f"Summary: {_quote(one_line(event.detail))}"] if event.detail else []
     lines.append(f"Reason: {event.cause}")
     if but is None:
         return Draft("completion", "Task Complete", "TASK COMPLETE ✅", lines, "high")

@@ -60,7 +60,7 @@ def diffstats(layout: Layout, rows: Sequence[Row], ignore: Sequence[str]) -> Dif
 
 
 def _of(trees: KeptTrees, before: str, after: str) -> Diffstat | None:
-    found = trees.between(before, after) if before and after else None
+    found = trees.compare(before, after) if before and after else None
     if found is None:
         return None
     files = sorted(found, key=_size, reverse=True)[:_MOST_FILES]
@@ -92,18 +92,18 @@ class KeptTrees:
         if (store / "HEAD").is_file() and not store.is_symlink():
             self._places.append((Git(str(root), environ, str(store), filters=False), ""))
 
-    def between(self, before: str, after: str) -> list[ChangedFile] | None:
+    def compare(self, before: str, after: str) -> list[ChangedFile] | None:
         """What differs in the project, without our own files. None when one of the two is not there any more."""
         if before == after:
             return []
         for git, prefix in self._places:
             try:
-                return self._asked(git, prefix, before, after)
+                return self._run_diff(git, prefix, before, after)
             except GitProblem:
                 continue
         return None
 
-    def _asked(self, git: Git, prefix: str, before: str, after: str) -> list[ChangedFile]:
+    def _run_diff(self, git: Git, prefix: str, before: str, after: str) -> list[ChangedFile]:
         plain = ("--numstat", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty")
         said = git.names("diff-tree", "-r", "-z", *plain, before, after, *(["--", prefix] if prefix else []))
         found = []

@@ -14,8 +14,8 @@ from claude_iterate.text import local_times
 from claude_iterate.views.iteration_charts import draw_charts, row_words
 from claude_iterate.views.report.diffstats import Diffstat, FileView
 from claude_iterate.views.report.night_report import NightReport, RunOfTask
-from claude_iterate.views.run_view import short
-from claude_iterate.views.settings_view import shortened
+from claude_iterate.views.run_view import short_id
+from claude_iterate.views.settings_view import short_count
 from claude_iterate.views.story import verdict
 
 _LONGEST = 4000
@@ -26,14 +26,14 @@ _INSTRUCTIONS = 100_000
 
 def html(report: NightReport) -> str:
     """One file: no script, no style sheet, no picture from elsewhere."""
-    return _rendered("report.html", True, {**_values(report), "charts": draw_charts(report.iterations)})
+    return _render("report.html", True, {**_values(report), "charts": draw_charts(report.iterations)})
 
 
 def markdown(report: NightReport) -> str:
     """The same as Markdown. What others wrote stands in fences that it cannot end."""
     values = _values(report)
-    reported = "\n".join(filter(None, map(_reported, values["rows"])))
-    return _rendered("report.md", False, {**values, "fence": _fence, "reported": reported})
+    reported = "\n".join(filter(None, map(_words_of, values["rows"])))
+    return _render("report.md", False, {**values, "fence": _fence, "reported": reported})
 
 
 def _values(report: NightReport) -> dict[str, Any]:
@@ -46,15 +46,15 @@ def _values(report: NightReport) -> dict[str, Any]:
         ],
         "lines": _lines,
         "verdict": verdict,
-        "short": short,
+        "short": short_id,
         "figures": _figures(report),
         "parts": [_part(part) for part in reversed(report.parts)] if len(report.parts) > 1 else [],
-        "changed_files": "\n".join(map(_changed, report.diffstat.files)) if report.diffstat is not None else "",
+        "changed_files": "\n".join(map(_file_line, report.diffstat.files)) if report.diffstat is not None else "",
         "duration": duration,
         "when": local_times.whole,
         "plural": plural,
         "clean": _clean,
-        "asked": _asked(report.instructions),
+        "asked": _instructions(report.instructions),
     }
 
 
@@ -72,7 +72,7 @@ def _figures(report: NightReport) -> list[tuple[str, str]]:
         "Work": duration(total.duration),
         "Waits": duration(report.waited) if report.waits else "",
         "Cost": cost(total.cost_usd, total.cost_is_lower_bound),
-        "Tokens": shortened(total.tokens.total) if total.tokens.total else "",
+        "Tokens": short_count(total.tokens.total) if total.tokens.total else "",
         "Began": local_times.whole(began) if began else "not known",
         "Ended": local_times.whole(run.finished) if run.finished else "not yet",
     }
@@ -83,7 +83,7 @@ def _part(part: RunOfTask) -> dict[str, str]:
     """A run of the task as words for a table."""
     return {
         "id": part.id,
-        "number": short(part.id),
+        "number": short_id(part.id),
         "began": local_times.whole(part.started) if part.started else "",
         "took": duration(part.duration),
         "iterations": "verify" if part.purpose == "verify" else str(part.iterations),
@@ -99,12 +99,12 @@ def _clean(text: str) -> str:
     return shown if len(shown) <= _LONGEST else f"…{shown[-_LONGEST:]}"
 
 
-def _asked(text: str) -> str:
+def _instructions(text: str) -> str:
     shown = sanitize_terminal(text)
     return shown if len(shown) <= _INSTRUCTIONS else f"{shown[:_INSTRUCTIONS]}…\n(The rest is in INSTRUCTIONS.md.)"
 
 
-def _reported(row: dict[str, str]) -> str:
+def _words_of(row: dict[str, str]) -> str:
     """What one iteration said of itself; empty when it said nothing."""
     said = [row["message"], row["summary"], f"denied: {row['denied']}" if row["denied"] else ""]
     return "\n".join(f"{row['number']}: {one_line(text)}" for text in said if text)
@@ -115,7 +115,7 @@ def _lines(stat: Diffstat | None) -> str:
     return "not known" if stat is None else f"+{stat.added} -{stat.removed}"
 
 
-def _changed(file: FileView) -> str:
+def _file_line(file: FileView) -> str:
     if file.added is None:
         return f"no text      {file.path}"
     return f"{f'+{file.added}':>6} {f'-{file.removed}':<6}{file.path}"
@@ -129,7 +129,7 @@ def _fence(text: str) -> str:
     return f"{ticks}text\n{text.rstrip()}\n{ticks}"
 
 
-def _rendered(name: str, escapes: bool, values: dict[str, Any]) -> str:
+def _render(name: str, escapes: bool, values: dict[str, Any]) -> str:
     from jinja2 import Environment, StrictUndefined  # only a report needs it
 
     source = Path(__file__).with_name(f"{name}.jinja").read_text(encoding="utf-8")

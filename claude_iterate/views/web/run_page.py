@@ -23,8 +23,8 @@ from claude_iterate.text import local_times
 from claude_iterate.text.wait_lines import words_for
 from claude_iterate.views import iteration_charts, watched_workspace
 from claude_iterate.views.run_totals import history_of
-from claude_iterate.views.run_view import short
-from claude_iterate.views.settings_view import shortened
+from claude_iterate.views.run_view import short_id
+from claude_iterate.views.settings_view import short_count
 from claude_iterate.views.story import Story
 from claude_iterate.views.watched_workspace import Seen, WatchedWorkspace
 from claude_iterate.views.web.drawn_page import Drawn, Line, panel
@@ -141,7 +141,7 @@ def draw_run(picture: RunPicture) -> Drawn:
     title = f"{seen.name}: {seen.words}"
     panels = dict.fromkeys(NAMES, "")
     panels["problem"] = panel(_FILE, "problem", text=picture.problem)
-    panels["runs"] = panel(_FILE, "runs", name=seen.name, runs=[(run, short(run)) for run in picture.runs])
+    panels["runs"] = panel(_FILE, "runs", name=seen.name, runs=[(run, short_id(run)) for run in picture.runs])
     if seen.share < 1.0:
         panels["head"] = panel(_FILE, "reading", share=round(100 * seen.share))
         return Drawn(title, panels, whole=False)
@@ -217,7 +217,7 @@ def _figures(picture: RunPicture, story: Story) -> list[tuple[str, str]]:
     used = watched_workspace.tokens_so_far(state)
     found = {
         "Cost": "none: a dry run" if dry_run else watched_workspace.cost_so_far(state),
-        "Tokens": "" if dry_run or not used else shortened(used),
+        "Tokens": "" if dry_run or not used else short_count(used),
         "Iterations": str(state.iterations),
         "Tool calls": str(_tools(story) or ""),
         "Files changed": str(work.files_changed or "") if work.measured else "",
