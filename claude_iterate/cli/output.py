@@ -6,7 +6,7 @@ import contextlib
 import json
 import shlex
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -14,7 +14,7 @@ import click
 from msgspec import Struct
 
 from claude_iterate.core.sanitize import sanitize_json, sanitize_terminal
-from claude_iterate.core.tones import COLORS, Tone
+from claude_iterate.core.tones import COLORS, Line, Tone
 from claude_iterate.errors import ExpectedError, UsageProblem
 from claude_iterate.system import terminals
 from claude_iterate.views import json_form
@@ -36,6 +36,19 @@ def dim(text: str) -> str:
 def result(text: str = "") -> None:
     """A line of what the user asked for."""
     click.echo(text)
+
+
+def lines(of_result: Iterable[Line]) -> None:
+    """Lines of what the user asked for, as they look on a terminal; they may hold text from outside."""
+    for line in of_result:
+        text = foreign(line.text)
+        if line.sign:
+            text = f"  {symbol(line.sign)} {text}"
+        if line.dim:
+            text = dim(text)
+        elif line.bold or line.tone != "plain":
+            text = toned(text, line.tone, line.bold)
+        result(f"{text} {dim(foreign(line.aside))}" if line.aside else text)
 
 
 def part(text: str) -> None:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+import msgspec
+
 Tone = Literal["good", "warning", "bad", "live", "plain"]
 
 REPORT, PLAN, CHANGED = "report", "plan", "changed"
@@ -27,6 +29,20 @@ COLORS: dict[Tone, str] = {"good": "green", "warning": "yellow", "bad": "red", "
 """The colours of a terminal by name; a plain line has none."""
 
 _SIGNS: dict[str, Tone] = {"✓": "good", "✅": "good", "⚠": "warning", "❌": "bad"}
+
+
+class Line(msgspec.Struct, frozen=True):
+    """A line for people, and how it looks."""
+
+    text: str
+    tone: Tone = "plain"
+    dim: bool = False
+    """It is there when one looks for it."""
+    bold: bool = False
+    sign: Literal["", "good", "warning", "bad"] = ""
+    """Stands before it; such a line belongs to the one above."""
+    aside: str = ""
+    """Stands behind it, dimmed."""
 
 
 def tone_of_line(line: str) -> Tone:

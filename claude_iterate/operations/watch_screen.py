@@ -19,7 +19,7 @@ from textual.screen import ModalScreen
 from textual.widgets import DataTable, Footer, Input, Static
 
 from claude_iterate.core.formats import clip
-from claude_iterate.core.tones import COLORS
+from claude_iterate.core.tones import COLORS, Line
 from claude_iterate.errors import ExpectedError
 from claude_iterate.operations.steering import ask
 from claude_iterate.views import watched_workspace
@@ -260,7 +260,7 @@ class WatchScreen(App[None]):
         self.query_one("#answer", Static).update(text)
 
 
-def _text(lines: Sequence[watched_workspace.Line]) -> Text:
+def _text(lines: Sequence[Line]) -> Text:
     """The picture in the colours of its lines; the first one stands out."""
     shown = []
     for number, line in enumerate(lines):

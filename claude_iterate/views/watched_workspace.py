@@ -22,7 +22,7 @@ from claude_iterate.core.settings.modes import stop_settings
 from claude_iterate.core.state.items_done import items_done
 from claude_iterate.core.state.recorded_settings import recorded_settings
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.tones import Tone, state_words, tone, tone_of_line
+from claude_iterate.core.tones import Line, Tone, state_words, tone, tone_of_line
 from claude_iterate.text.wait_lines import words_for
 from claude_iterate.views.listing_view import COPIED, state_of
 from claude_iterate.views.settings_view import short_count
@@ -171,14 +171,6 @@ def summary(seen: Seen, at: float) -> Summary:
         age(elapsed(seen, at)),
         cost_so_far(story.state),
     )
-
-
-class Line(msgspec.Struct, frozen=True):
-    """A line of the picture, and how it looks; `dim`: it is there when one looks for it."""
-
-    text: str
-    tone: Tone = "plain"
-    dim: bool = False
 
 
 def lines(seen: Seen, at: float, columns: int, most: int) -> list[Line]:

@@ -1,0 +1,283 @@
+"""All there is to know of a workspace as lines for people: what `show` prints."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+
+from claude_iterate.core import formats
+from claude_iterate.core.events import ProofChange
+from claude_iterate.core.rules.completion import WAVERED
+from claude_iterate.core.tones import UNPROVEN, Line, state_words, tone
+from claude_iterate.system.files import near
+from claude_iterate.text import local_times, wait_lines
+from claude_iterate.text.ending_lines import next_actions
+from claude_iterate.text.proof_lines import CUTS, SHOWN, describe_changes, requirements_met, tail, verdict_words
+from claude_iterate.views.run_totals import lost_journals, work_line
+from claude_iterate.views.run_view import RunView
+from claude_iterate.views.settings_view import as_words, short_count
+from claude_iterate.views.story import EvidenceView, verdict
+from claude_iterate.views.workspace_view import WorkspaceView
+from claude_iterate.workspace.run_summary import Waiting
+
+_TOOL = 80
+"""Characters of what Claude is doing."""
+
+
+def workspace_lines(view: WorkspaceView, now: float, program: str, paste: Callable[[str], str]) -> Iterator[Line]:
+    """The whole page. `program` is how we are called; `paste` makes commands work from the current folder."""
+    yield from _state(view, now)
+    if view.proof is not None:
+        yield from _proof(view.proof, view)
+    yield from _progress(view)
+    yield from _next(view, program)
+    yield from _last_run(view, now)
+    yield from _worktree(view)
+    if view.last_dry_run is not None:
+        yield _dim(_dry_run(view.last_dry_run, now))
+    counters = view.counters
+    paid = formats.cost(counters.cost_usd, counters.cost_is_lower_bound)
+    spent = f"; {paid} in all" if counters.cost_usd else ""
+    yield _dim(f"Iterations: {counters.execution} in runs, {counters.setup} in setup{spent}")
+    if view.without_journal:
+        yield Line(lost_journals(view.without_journal), sign="warning")
+    if view.breaker:
+        yield _dim(f"Breaker: {_breaker(view, paste)}")
+    yield _dim(f"Next run: {view.next_run}")
+    yield _dim("Settings:" if view.settings else "Settings: all defaults")
+    for item in view.settings:
+        yield _dim(f"  {item.key} = {as_words(item.key, item.value)}  ({item.origin})")
+    yield _dim(f"Created: {local_times.when(view.created, now) if view.created else 'unknown'}")
+    there = [file for file, is_there in view.files.items() if is_there]
+    missing = [file for file, is_there in view.files.items() if not is_there and file != "INSTRUCTIONS.md"]
+    yield _dim(f"Files: {', '.join(there)}{f' (not there: {formats.join_names(missing, 9)})' if missing else ''}")
+    if not view.files["INSTRUCTIONS.md"]:
+        yield Line("  INSTRUCTIONS.md is missing", "bad")
+    yield _dim(f"Log: {near(view.log) if view.log else 'none yet'}")
+
+
+def _dim(text: str) -> Line:
+    return Line(text, dim=True)
+
+
+def _state(view: WorkspaceView, now: float) -> Iterator[Line]:
+    """What it does or how it ended, in its colour; why, and what has to be known of that."""
+    yield Line(f"{view.name}  ({view.mode} mode)", bold=True)
+    yield _dim(f"  {near(view.path)}")
+    yield Line(f"Status: {_status(view, now)}", tone(view.state, view.known_by), bold=True)
+    if view.running_run is not None:
+        yield Line(f"Now{' (dry run)' if view.running_run.dry_run else ''}: {_now(view.running_run, now)}")
+    run = view.last_run
+    if run is None:
+        return
+    if run.reason:
+        yield Line(f"  {_ended(view, run)}")
+    # The last iteration's error is news only if the run did not end with it.
+    error = "" if run.last_error.partition(": ")[2] in f"{run.detail}\n{run.cause}" else run.last_error
+    changes = [ProofChange(one.kind, one.path, one.how, earlier=one.earlier) for one in run.changes]
+    tampering = describe_changes(changes) if changes else ""
+    evidence = run.detail if run.cause.endswith("...") else ""
+    here = f" show {view.name}"  # the advice that led to this page
+    advice = [line for line in run.advice.splitlines() if not line.endswith(here)]
+    for line in (run.about_claim, tampering, *evidence.splitlines(), *advice, error):
+        if line:
+            yield Line(f"  {line}")
+    for warning in run.warnings:
+        yield Line(warning, sign="warning")
+
+
+def _status(view: WorkspaceView, now: float) -> str:
+    run = view.last_run
+    if view.status == "running":
+        who = view.running_now or {}
+        since = f"began {local_times.when(str(who['started']), now)}" if "started" in who else "began a moment ago"
+        doing = _waiting(run.waiting, now) if run and run.waiting else view.state
+        exactly = f", {doing}" if doing != "running" else ""
+        paused = f", {_paused(run)}" if run and run.paused and doing != "paused" else ""
+        return f"running now (pid {who.get('pid', 'unknown')}, {since}){exactly}{paused}"
+    if view.copy_of is not None:
+        return f"a copy of a workspace that is running now (pid {view.copy_of.pid})"
+    if view.status == "interrupted":
+        step = (view.last_run.next if view.last_run is not None else "") or f"claude-iterate run {view.name}"
+        return f"killed: the last run has no end. Go on with: {step}"
+    if view.state == "new_task":
+        return "new task: the instructions changed since it was completed"
+    return state_words(view.state, view.known_by)
+
+
+def _waiting(wait: Waiting, now: float) -> str:
+    return f"waiting until {local_times.day_and_time(wait.until, now)} ({wait_lines.words_for(wait.why).short})"
+
+
+def _paused(run: RunView) -> str:
+    """What `pause` comes to while something is under way."""
+    return "pauses after this iteration" if run.condition == "running" and run.iteration else "paused"
+
+
+def _now(run: RunView, at: float) -> str:
+    """`iteration 3, Bash pytest for 12s, last sign of life 2s ago`."""
+    now = run.now
+    assert now is not None
+    if run.waiting is not None:
+        return _waiting(run.waiting, at)
+    doing = f"{run.condition}, iteration {run.iteration}" if run.iteration else run.condition
+    if run.condition == "running" and run.purpose == "run":
+        doing = f"iteration {run.iteration}" if run.iteration else "between two iterations"
+    parts = [doing]
+    if now.tool is not None and now.tool_duration is not None:
+        parts.append(f"{formats.shorten(now.tool, _TOOL, '…')} for {_whole(now.tool_duration)}")
+    if run.condition != "paused":
+        parts.append(f"last sign of life {_whole(now.silence)} ago")
+    return ", ".join(parts)
+
+
+def _whole(seconds: float) -> str:
+    return f"{int(seconds)}s" if seconds < 60 else formats.duration(seconds)
+
+
+def _ended(view: WorkspaceView, run: RunView) -> str:
+    """How the last run ended. Where `verify` has judged since, its word counts."""
+    proof = view.proof
+    if proof is None or proof.purpose != "verify" or proof.passed is None or proof.run < run.id:
+        return f"Ended: {run.reason}. {run.cause}"
+    return f"The last run ended as {run.reason}; verify has found since: {verdict(proof)[0]}"
+
+
+def _proof(proof: EvidenceView, view: WorkspaceView) -> Iterator[Line]:
+    """The evidence, check by check."""
+    words, look = verdict(proof)
+    live = view.running_run
+    if proof.passed is None:
+        words = "under way" if live is not None and live.id == proof.run else "it was cut off"
+    before = " of the task before" if view.state == "new_task" else ""
+    tree = f", tree {proof.tree[:12]}" if proof.tree else ""
+    claim = f", claim {proof.claim}" if proof.purpose == "run" else ""
+    yield Line(f"Proof{before}: {words}", look, aside=f"(run {proof.run}{claim}{tree})")
+    for check in proof.checks:
+        how = f"exit code {check.exit_code}" if check.exit_code is not None else CUTS.get(check.cut, "not run")
+        how += f", {formats.join_names(check.gone)} is gone" if check.gone and check.exit_code != 0 else ""
+        flaky = ", flaky: it ended in another way before, and no file changed since" if check.flaky else ""
+        passed = check.exit_code == 0
+        took = formats.duration(check.duration)
+        yield Line(f"{check.command}: {how} ({took}){flaky}", sign="good" if passed else "bad")
+        for line in () if passed else tail(check.output, SHOWN, "in the log"):
+            yield Line(f"      {line}")
+    review = proof.review
+    if review is not None:
+        summary = f" - {review.summary}" if review.summary else ""
+        text = f"review: {verdict_words(review.verdict)}{requirements_met(review.requirements)}{summary}"
+        yield Line(text, sign="good" if review.verdict == "verified" else "bad")
+        for item in review.findings:
+            yield Line(f"      - {item}")
+    if proof.wavered:
+        yield Line(WAVERED, sign="warning")
+
+
+def _progress(view: WorkspaceView) -> Iterator[Line]:
+    """As the report has it; without a report that counts, as the last run counted it. In the modes plan and build the
+    plan counts; what the report says beside it is its words."""
+    report, run = view.report, view.last_run
+    in_force = not (view.is_reset or view.report_of_task_before)
+    before = " of the task before" if view.report_of_task_before else ""
+    claims = report.text is not None and report.complete is True and (before or view.status != "completed")
+    refuted = before or (run is not None and run.reason == "completed")
+    if run is not None and run.plan is not None and run.progress is not None and in_force:
+        left = run.progress.total - run.progress.completed
+        yield Line(f"Progress: {run.progress.completed}/{run.progress.total} tasks of the plan")
+        if left > 0:
+            yield Line(f"  {formats.plural(left, 'task')} remaining")
+        if report.summary:
+            yield Line(f"  Last report: {formats.one_line(report.summary)}")
+    else:
+        if claims:
+            yield Line(f"Last report{before}: {report.text}")
+        if before and view.state != "new_task":
+            yield Line("  No run has worked on the task that the instructions describe now.")
+        if report.text is not None and not claims:
+            left = (report.total or 0) - (report.completed or 0)
+            yield Line(f"Progress{before}: {report.text}")
+            if report.total and left > 0:
+                yield Line(f"  {formats.plural(left, 'item')} remaining")
+        elif run is not None and run.progress is not None and not (claims and refuted) and not view.is_reset:
+            items = f"{run.progress.completed}/{run.progress.total} items"
+            yield Line(f"Progress{before}: {items}, as the last run counted them")
+    for problem in report.problems:
+        yield Line(f".status.json: {problem}", sign="warning")
+
+
+def _next(view: WorkspaceView, program: str) -> Iterator[Line]:
+    """The next step, and what else can be done."""
+    run = view.last_run
+    step = run.next if run is not None else ""
+    names = run is not None and bool(step and run.reason)  # the status names that of a killed run
+    if names and view.state != "new_task":
+        yield Line(f"  Next: {step}", bold=True)
+    proven = view.proof is not None and view.proof.passed is True and view.known_by not in UNPROVEN
+    branch = run.worktree.branch if run is not None and run.worktree is not None else ""
+    state = "paused" if run is not None and run.paused and view.state == "running" else view.state
+    known = next_actions(view.name, state, view.files["INSTRUCTIONS.md"], program, step, proven, branch)
+    found = [(command, what) for command, what in known if command != step or not names]
+    width = max(len(command) for command, _ in found)
+    yield Line("You can:")
+    for command, what in found:
+        yield Line(f"  {command.ljust(width)} ", aside=what)
+
+
+def _last_run(view: WorkspaceView, now: float) -> Iterator[Line]:
+    run = view.last_run
+    if run is None:
+        ran = view.last_run_at if view.state != "new" else None  # the original kept no journal
+        yield _dim(f"Last run: {local_times.when(ran, now)}, without a journal" if ran else "Last run: never")
+        return
+    title = "This run" if run.now is not None else "Last run"
+    mode = f" ({run.mode} mode)" if run.mode != view.mode else ""
+    mode += ", before the reset" if view.is_reset else ""
+    yield _dim(f"{title}{mode}: {run.id}, began {local_times.when(run.started or '', now)}")
+    if run.plan is not None:
+        doing = f", {run.plan.doing} under way" if run.plan.doing else ""
+        yield _dim(f"  Plan: {run.plan.done} done{doing}, {run.plan.open} open")
+    paid = formats.cost(run.cost_usd, run.cost_is_lower_bound)
+    cost = f", {paid}" if run.cost_usd else ", cost not known" if run.cost_is_lower_bound else ""
+    # A run that goes on after a kill may have done more than its own limit.
+    most = f" of at most {run.max_iterations}" if run.max_iterations and run.iterations <= run.max_iterations else ""
+    noun = "iteration" if (run.max_iterations if most else run.iterations) == 1 else "iterations"
+    so_far = " so far" if run.now is not None else ""
+    yield _dim(f"  {run.iterations}{most} {noun}, {formats.duration(run.duration)}{cost}{so_far}")
+    if run.totals is not None and (work := work_line(run.totals)):
+        yield _dim(f"  {work}")
+    tokens = run.tokens
+    if any((tokens.input, tokens.output, tokens.cache_read, tokens.cache_creation)):
+        yield _dim(
+            f"  Tokens: {short_count(tokens.input)} in, {short_count(tokens.output)} out,"
+            f" {short_count(tokens.cache_read)} read from the cache, {short_count(tokens.cache_creation)} written to it"
+        )
+
+
+def _worktree(view: WorkspaceView) -> Iterator[Line]:
+    """Its branch, and how to merge it when there is something to merge."""
+    tree = view.last_run.worktree if view.last_run is not None else None
+    if tree is None:
+        return
+    there = os.path.isdir(tree.path)  # noqa: PTH112 - Path.is_dir may raise
+    yield _dim(f"Worktree: branch {tree.branch}{f', in {tree.path}' if there else ''}")
+    if view.merge:
+        yield _dim(f"  {'Commit and merge it' if ' && ' in view.merge else 'Merge it'}: {view.merge}")
+
+
+def _dry_run(run: RunView, now: float) -> str:
+    """One line: a dry run changed nothing."""
+    what = f"{run.purpose}, " if run.purpose != "run" else ""
+    ended = run.reason or ("under way" if run.now is not None else "cut off")
+    count = f"{formats.plural(run.iterations, 'iteration')}, " if run.purpose == "run" else ""
+    began = local_times.when(run.started or "", now)
+    return f"Last dry run: {run.id}, {what}began {began}, {count}{ended}; it changed nothing here"
+
+
+def _breaker(view: WorkspaceView, paste: Callable[[str], str]) -> str:
+    """`no progress 2/3 · failures 0/3 · same error 0/5`, and whether it has ended a run."""
+    counters = " · ".join(f"{counter.name} {counter.count}/{counter.limit}" for counter in view.breaker)
+    run = view.last_run
+    if run is None or run.breaker.tripped is None:
+        return counters
+    step = run.next if "--reset" in run.next else f"claude-iterate run {view.name} --reset"
+    return f"{counters}; stopped {run.breaker.tripped}, {paste(f'go on with: {step}')}"
