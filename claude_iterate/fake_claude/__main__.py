@@ -16,11 +16,10 @@ from pathlib import Path
 
 from claude_iterate.fake_claude.arguments import Arguments, Refusal, parse
 from claude_iterate.fake_claude.call_log import CallLog, claim, record, state_folder
-from claude_iterate.fake_claude.recorded_play import play
-from claude_iterate.fake_claude.replies import sample_instructions
-from claude_iterate.fake_claude.script import Call, ScriptProblem, perform, steps_for
+from claude_iterate.fake_claude.replies import write_sample_instructions
+from claude_iterate.fake_claude.script import Call, ScriptProblem, perform, play, steps_for
 from claude_iterate.fake_claude.stream import VERSION, Stream, put
-from claude_iterate.fake_claude.work import asked_for, work
+from claude_iterate.fake_claude.work import find_asked_fields, work
 
 PACE = 0.01
 """Seconds between events: slow enough to watch, about 0.15 s for a call."""
@@ -100,14 +99,14 @@ def _perform(stream: Stream, workspace: Path | None, number: int, prompt: str) -
     if script:
         steps = steps_for(Path(script), number)
         if steps is not None:
-            return perform(Call(stream, workspace, usual, asked_for(prompt)), steps)
+            return perform(Call(stream, workspace, usual, find_asked_fields(prompt)), steps)
     usual()
     return 1 if stream.failed else 0
 
 
 def _talk(workspace: Path | None) -> None:
     """Without `-p` Claude Code opens a conversation. The fake writes sample instructions if there are none."""
-    if workspace is not None and workspace.is_dir() and sample_instructions(workspace):
+    if workspace is not None and workspace.is_dir() and write_sample_instructions(workspace):
         put(f"(built-in fake Claude) I wrote sample instructions: {workspace}/INSTRUCTIONS.md\n".encode())
     else:
         put(b"(built-in fake Claude) I have nothing to add.\n")

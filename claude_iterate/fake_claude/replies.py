@@ -29,12 +29,12 @@ All items are done and all tests pass.
 _GOAL = r"^<goal>\n((?s:.*?))\n</goal>$"
 
 
-def other_purpose(prompt: str) -> Callable[[Stream, Path, str], None] | None:
+def find_reply(prompt: str) -> Callable[[Stream, Path, str], None] | None:
     """What to do for a prompt that is not an iteration; None for an iteration."""
-    return next((purpose for words, purpose in _PURPOSES.items() if prompt.startswith(words)), None)
+    return next((reply for words, reply in _REPLIES.items() if prompt.startswith(words)), None)
 
 
-def sample_instructions(workspace: Path, goal: str = "") -> bool:
+def write_sample_instructions(workspace: Path, goal: str = "") -> bool:
     """Write instructions if there are none; True when it did."""
     path = workspace / "INSTRUCTIONS.md"
     if (tools.load(path) or "").strip():
@@ -44,7 +44,7 @@ def sample_instructions(workspace: Path, goal: str = "") -> bool:
 
 
 def _write_instructions(stream: Stream, workspace: Path, prompt: str) -> None:
-    goal = _found(_GOAL, prompt)
+    goal = _find(_GOAL, prompt)
     path = workspace / "INSTRUCTIONS.md"
     if goal is not None:
         tools.write(stream, path, SAMPLE.format(goal=goal))
@@ -57,7 +57,7 @@ def _write_instructions(stream: Stream, workspace: Path, prompt: str) -> None:
 
 def _revise(stream: Stream, workspace: Path, prompt: str) -> None:
     """Add the goal at the end; without one there is nothing to change."""
-    goal = _found(_GOAL, prompt)
+    goal = _find(_GOAL, prompt)
     path = workspace / "INSTRUCTIONS.md"
     text = tools.read(stream, path) or ""
     if goal is not None:
@@ -82,11 +82,11 @@ def _validate(stream: Stream, workspace: Path, prompt: str) -> None:
 def _verify(stream: Stream, workspace: Path, prompt: str) -> None:
     open_steps = Todo(tools.read(stream, workspace / "TODO.md") or "").open
     if stream.by_schema:
-        stream.answer_by_schema(_judgement(prompt, open_steps))
+        stream.answer_by_schema(_judge(prompt, open_steps))
         return
     verdict = "INCOMPLETE" if open_steps else "VERIFIED"
     findings = "\n".join(f"{number}. Not done: {step}" for number, step in enumerate(open_steps, 1)) or "None."
-    identity = _found(r"^VERIFICATION-ID: (\S+)", prompt)
+    identity = _find(r"^VERIFICATION-ID: (\S+)", prompt)
     requirements = "".join(f"{number}. met | read TODO.md | its steps are ticked\n" for number in _numbers(prompt))
     report = (
         f"# Verification\n\n## Summary\n{len(open_steps)} steps are open.\n\n"
@@ -96,7 +96,7 @@ def _verify(stream: Stream, workspace: Path, prompt: str) -> None:
     _report(stream, prompt, report, f"VERDICT: {verdict}")
 
 
-def _judgement(prompt: str, open_steps: list[str]) -> dict[str, object]:
+def _judge(prompt: str, open_steps: list[str]) -> dict[str, object]:
     """An entry for each number in the prompt's list of requirements; a finding for each step that is open."""
     entries = [
         {
@@ -120,19 +120,19 @@ def _numbers(prompt: str) -> list[int]:
 
 
 def _report(stream: Stream, prompt: str, report: str, verdict: str) -> None:
-    path = _found(r"^Report file: (.+)$", prompt)
+    path = _find(r"^Report file: (.+)$", prompt)
     if path is not None:
         tools.write(stream, Path(path), report)
     stream.say(verdict)
 
 
-def _found(pattern: str, prompt: str) -> str | None:
+def _find(pattern: str, prompt: str) -> str | None:
     """The group of a pattern for lines."""
     found = re.search(pattern, prompt, re.MULTILINE)
     return found[1] if found else None
 
 
-_PURPOSES: dict[str, Callable[[Stream, Path, str], None]] = {
+_REPLIES: dict[str, Callable[[Stream, Path, str], None]] = {
     "Setup of the task": _write_instructions,
     "Help me write the instructions": _write_instructions,
     "Help me improve the instructions": _revise,

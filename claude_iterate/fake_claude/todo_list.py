@@ -11,8 +11,10 @@ HEADING = "## Steps of the built-in fake Claude"
 MOST = 20
 MADE_UP = ["Read the instructions", "Look at the project", "Make the change", "Check the change", "Tidy up"]
 _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?(.*[^\W_].*)")
-_RUN = re.compile(r"<!-- run (.*) -->")
-_BOX = re.compile(r"- \[([ x])\] (.*)")
+_BOX = re.compile(r"^- \[([ x])\] (.*)$", re.MULTILINE)
+_SECTION = re.compile(
+    rf"^{re.escape(HEADING)}\n(?:<!-- run (.*) -->\n)?((?:[^\S\n]*\n|- \[[ x]\] .*(?:\n|\Z))*)", re.MULTILINE
+)
 
 
 def items_in(instructions: str) -> list[str]:
@@ -32,39 +34,22 @@ class Todo:
     """The parts of TODO.md: the text before and after our section, our boxes, and the run that ticked last."""
 
     def __init__(self, text: str) -> None:
-        lines = text.split("\n")
-        self.run = ""
-        self.boxes: list[tuple[bool, str]] = []
-        if HEADING not in lines:
-            self.before = text.rstrip("\n") + "\n\n" if text.strip() else ""
-            self.after = ""
-            return
-        begin = lines.index(HEADING)
-        end = begin + 1
-        while end < len(lines) and self._take(lines[end]):
-            end += 1
-        self.before = "".join(line + "\n" for line in lines[:begin])
-        self.after = "\n".join(lines[end:])
-
-    def _take(self, line: str) -> bool:
-        if marker := _RUN.fullmatch(line):
-            self.run = marker[1]
-        elif box := _BOX.fullmatch(line):
-            self.boxes.append((box[1] == "x", box[2]))
+        found = _SECTION.search(text)
+        if found is None:
+            self.before, self.after = (text.rstrip("\n") + "\n\n" if text.strip() else ""), ""
         else:
-            return not line.strip()
-        return True
+            self.before, self.after = text[: found.start()], text[found.end() :]
+        self.run = (found[1] or "") if found else ""
+        self.boxes = [(mark == "x", item) for mark, item in _BOX.findall(found[2] if found else "")]
 
     def follow(self, items: list[str], run: str, start_over: bool) -> None:
         """Make these the steps. What was ticked stays ticked, unless it is to start over."""
         ticked = [] if start_over else [item for done, item in self.boxes if done]
-        self.boxes = []
-        self.run = run
+        self.run, self.boxes = run, []
         for item in items:
-            done = item in ticked
-            if done:
+            self.boxes.append((item in ticked, item))
+            if item in ticked:
                 ticked.remove(item)
-            self.boxes.append((done, item))
 
     @property
     def open(self) -> list[str]:
