@@ -34,12 +34,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _open_missing_streams()
     _never_fail_on_characters()
     try:
-        return _answered(arguments)
+        return _report_errors(arguments)
     finally:
         _release_streams()
 
 
-def _answered(arguments: list[str]) -> int:
+def _report_errors(arguments: list[str]) -> int:
     try:
         code = _run(arguments)
         sys.stdout.flush()
@@ -47,7 +47,7 @@ def _answered(arguments: list[str]) -> int:
     except ExpectedError as problem:
         return _tell(problem.exit_code, problem.message, problem.hint)
     except click.UsageError as problem:
-        return _usage(problem, arguments)
+        return _report_usage(problem, arguments)
     except click.ClickException as problem:
         return _tell(1, problem.format_message(), "")
     except click.Abort as interrupt:
@@ -62,9 +62,9 @@ def _answered(arguments: list[str]) -> int:
     except BrokenPipeError:
         return BROKEN_PIPE
     except OSError as error:
-        return _refused(error, arguments)
+        return _report_refusal(error, arguments)
     except Exception as bug:  # noqa: BLE001 - this is the boundary
-        return _crashed(bug, arguments)
+        return _report_bug(bug, arguments)
 
 
 def _run(arguments: list[str]) -> int:
@@ -73,23 +73,23 @@ def _run(arguments: list[str]) -> int:
     # Not click's own main(): how it handles interrupts and broken pipes differs between its versions.
     try:
         with application.make_context("claude-iterate", arguments) as context:
-            result: Any = _invoked(application, context)
+            result: Any = _invoke(application, context)
     except click.exceptions.Exit as leaving:
         return leaving.exit_code
     return result if isinstance(result, int) else 0
 
 
-def _invoked(application: click.Group, context: click.Context) -> Any:
+def _invoke(application: click.Group, context: click.Context) -> Any:
     try:
         return application.invoke(context)
     except ExpectedError as problem:
         if context.obj is not None:
-            problem.message = context.obj.pasteable(problem.message)
-            problem.hint = context.obj.pasteable(problem.hint)
+            problem.message = context.obj.make_pasteable(problem.message)
+            problem.hint = context.obj.make_pasteable(problem.hint)
         raise
 
 
-def _usage(problem: click.UsageError, arguments: list[str]) -> int:
+def _report_usage(problem: click.UsageError, arguments: list[str]) -> int:
     context = problem.ctx
     if context is not None:
         _print(context.get_usage())
@@ -98,11 +98,11 @@ def _usage(problem: click.UsageError, arguments: list[str]) -> int:
     if isinstance(problem, click.MissingParameter) and problem.param is not None and problem.param.name == "name":
         hint = _workspaces(context) or hint
     if isinstance(problem, click.NoSuchOption) and context is not None:
-        return _no_such_option(problem.option_name, context, arguments, hint)
+        return _report_unknown_option(problem.option_name, context, arguments, hint)
     return _tell(problem.exit_code, problem.format_message(), hint)
 
 
-def _no_such_option(option: str, context: click.Context, arguments: list[str], hint: str) -> int:
+def _report_unknown_option(option: str, context: click.Context, arguments: list[str], hint: str) -> int:
     """Options of the program go before the command, its own behind it; else those are named that are meant perhaps."""
     meant = ""
     if context.parent is not None and option in _GLOBAL:
@@ -155,10 +155,10 @@ def _tell(code: int, message: str, hint: str) -> int:
     return code
 
 
-def _refused(error: OSError, arguments: list[str]) -> int:
+def _report_refusal(error: OSError, arguments: list[str]) -> int:
     """A full disk or a missing permission can occur anywhere, and is not a bug."""
     if error.errno not in _REFUSALS:
-        return _crashed(error, arguments)
+        return _report_bug(error, arguments)
     where = f": {error.filename}" if error.filename else ""
     return _tell(1, f"{error.strerror}{where}", f"{advice(error, '')}, then try again.")
 
@@ -172,7 +172,7 @@ def _release_streams() -> None:
             discard(stream)
 
 
-def _crashed(bug: Exception, arguments: list[str]) -> int:
+def _report_bug(bug: Exception, arguments: list[str]) -> int:
     said = f"This is a bug in claude-iterate: {type(bug).__name__}: {bug}"
     path, report = write_crash_report(bug, arguments)
     if not path:

@@ -58,7 +58,7 @@ class Invocation(msgspec.Struct, frozen=True, dict=True):
         options = [word for key, text in given.items() for word in (f"--{key[6:].replace('_', '-')}", text)]
         return ("claude-iterate", *elsewhere, *options)
 
-    def pasteable(self, advice: str) -> str:
+    def make_pasteable(self, advice: str) -> str:
         """Advice whose commands find this project from the current folder. Messages are written as for the project's
         own folder; what has to stand before a command is put there here, for all of them."""
         if "claude-iterate " not in advice or not (self.elsewhere or self.flags):

@@ -41,7 +41,7 @@ def run_many(project: Project, names: Sequence[str], request: RunRequest, parall
     screen = _Screen([layout.name for layout in layouts], quiet)
     many = ManyRuns(project, layouts, request, parallel, screen.show)
     screen.runs = many.runs
-    if not quiet and parallel != 1 and (sharing := _sharing(project, layouts, request)):
+    if not quiet and parallel != 1 and (sharing := _find_sharers(project, layouts, request)):
         output.warn(
             f"{formats.join_names(sharing)} work in one folder at the same time: what they change can be mixed up.\n"
             f"  Give each a checkout of its own: claude-iterate run {' '.join(sharing)} --worktree"
@@ -95,7 +95,7 @@ def _print_table(runs: Sequence[OneRun], typed: CommandLine) -> None:
                 output.warn(f"{run.name}: {said.text}")
 
 
-def _sharing(project: Project, layouts: Sequence[Layout], request: RunRequest) -> list[str]:
+def _find_sharers(project: Project, layouts: Sequence[Layout], request: RunRequest) -> list[str]:
     """Those that will work in the project itself beside another one; a completed task is left as it is."""
     if request.dry_run:
         return []
@@ -179,7 +179,7 @@ class _Screen:
             self._draw()
             return
         for run in news:
-            now = self._doing(run)
+            now = self._activity(run)
             if self._said.get(run.name) != now:
                 self._said[run.name] = now
                 output.note(f"{run.name}: {now}")
@@ -191,7 +191,7 @@ class _Screen:
             sys.stderr.flush()
         self._drawn = 0
 
-    def _doing(self, run: OneRun) -> str:
+    def _activity(self, run: OneRun) -> str:
         if run.process is None:
             return "waits for its turn"
         if isinstance(run.ended, Refused):
@@ -205,10 +205,10 @@ class _Screen:
         self._next = now + _BETWEEN
         size = shutil.get_terminal_size()
         shown = self.runs[: max(1, size.lines - 2)]
-        lines = [_line(run.name, self._doing(run), run.state, time.time(), self._width) for run in shown]
+        lines = [_line(run.name, self._activity(run), run.state, time.time(), self._width) for run in shown]
         if len(shown) < len(self.runs):
             lines[-1] = f"... and {len(self.runs) - len(shown) + 1} more"
-        text = "".join(f"{formats.clip(output.foreign(one), size.columns - 1)}\x1b[K\n" for one in lines)
+        text = "".join(f"{formats.clip(output.sanitize(one), size.columns - 1)}\x1b[K\n" for one in lines)
         sys.stderr.write((f"\x1b[{self._drawn}F" if self._drawn else "") + text)
         sys.stderr.flush()
         self._drawn = len(lines)

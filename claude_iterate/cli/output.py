@@ -23,7 +23,7 @@ from claude_iterate.workspace.files.atomic import open_replacement
 _SYMBOLS = {"good": ("✓", "green", "[ok]"), "warning": ("⚠", "yellow", "[!]"), "bad": ("❌", "red", "[x]")}
 
 
-def toned(text: str, tone: Tone, bold: bool = False) -> str:
+def paint(text: str, tone: Tone, bold: bool = False) -> str:
     """Text in the colour of its tone."""
     return click.style(text, fg=COLORS.get(tone), bold=bold or None)
 
@@ -41,14 +41,14 @@ def result(text: str = "") -> None:
 def lines(of_result: Iterable[Line]) -> None:
     """Lines of what the user asked for, as they look on a terminal; they may hold text from outside."""
     for line in of_result:
-        text = foreign(line.text)
+        text = sanitize(line.text)
         if line.sign:
             text = f"  {symbol(line.sign)} {text}"
         if line.dim:
             text = dim(text)
         elif line.bold or line.tone != "plain":
-            text = toned(text, line.tone, line.bold)
-        result(f"{text} {dim(foreign(line.aside))}" if line.aside else text)
+            text = paint(text, line.tone, line.bold)
+        result(f"{text} {dim(sanitize(line.aside))}" if line.aside else text)
 
 
 def part(text: str) -> None:
@@ -59,16 +59,16 @@ def part(text: str) -> None:
 def note(text: str) -> None:
     """A line beside the result: progress, advice. When it cannot be printed, the command goes on."""
     with contextlib.suppress(OSError, ValueError):
-        click.echo(pasteable(text), err=True)
+        click.echo(make_pasteable(text), err=True)
 
 
-def pasteable(advice: str) -> str:
+def make_pasteable(advice: str) -> str:
     """Advice whose commands work from the current folder, also where the project is in another one."""
     context = click.get_current_context(silent=True)
-    return context.obj.pasteable(advice) if context is not None and context.obj is not None else advice
+    return context.obj.make_pasteable(advice) if context is not None and context.obj is not None else advice
 
 
-def passing(text: str) -> None:
+def try_note(text: str) -> None:
     """A note that is left out when the terminal takes nothing: a run must not wait for it."""
     handle = -1
     with contextlib.suppress(OSError, ValueError):
@@ -79,17 +79,17 @@ def passing(text: str) -> None:
 
 def warn(text: str) -> None:
     """A note that should be noticed."""
-    note(signed("warning", text, sys.stderr))
+    note(add_sign("warning", text, sys.stderr))
 
 
-def done(text: str) -> None:
+def success(text: str) -> None:
     """A line that says that something worked."""
-    click.echo(signed("good", text))
+    click.echo(add_sign("good", text))
 
 
-def signed(kind: str, text: str, stream: IO[str] | None = None) -> str:
+def add_sign(kind: str, text: str, stream: IO[str] | None = None) -> str:
     """A line of its own that begins with a sign, all in one colour, as the lines of a run are."""
-    first, *rest = f"{_sign(kind, stream)} {foreign(text)}".split("\n")
+    first, *rest = f"{_sign(kind, stream)} {sanitize(text)}".split("\n")
     return "\n".join([click.style(first, fg=_SYMBOLS[kind][1]), *rest])
 
 
@@ -103,7 +103,7 @@ def answer(as_json: bool, value: Any, text: str, then: str = "") -> None:
     if as_json:
         document(value)
         return
-    done(text)
+    success(text)
     if then:
         note(then)
 
@@ -133,7 +133,7 @@ def printable(text: object) -> str:
     return "".join(character if character.isprintable() else "�" for character in str(text))
 
 
-def foreign(text: str) -> str:
+def sanitize(text: str) -> str:
     """Text from outside, for a result: without what would control a terminal, now or when a file is read later."""
     return sanitize_terminal(text)
 
@@ -157,7 +157,7 @@ def table(
 ) -> None:
     """Columns as wide as they need to be; the last one is left ragged. With `tones`, one for each row, that `column`
     shows them. `right`: the columns that stand at the right of their width."""
-    rows = [tuple(map(foreign, row)) for row in rows]
+    rows = [tuple(map(sanitize, row)) for row in rows]
     widths = [*(max(len(row[at]) for row in (head, *rows)) for at in range(len(head) - 1)), 0]
     aligned = [title in right for title in head]
     click.echo(heading("  ".join(map(_align, aligned, head, widths)).rstrip()))
@@ -165,7 +165,7 @@ def table(
         cells = list(map(_align, aligned, row, widths))
         if tones:
             text = row[column]
-            cells[column] = toned(text, tones[number]) + cells[column][len(text) :]
+            cells[column] = paint(text, tones[number]) + cells[column][len(text) :]
         click.echo("  ".join(cells).rstrip())
 
 

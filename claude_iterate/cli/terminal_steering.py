@@ -55,7 +55,7 @@ class Keys:
             if key == "?":
                 # It replaces the live line, which continues below.
                 words = HELP.format(DETACH if "d" in self._known else "")
-                output.passing("\r" + words.ljust(shutil.get_terminal_size().columns - 1))
+                output.try_note("\r" + words.ljust(shutil.get_terminal_size().columns - 1))
             elif key == "p":
                 requests.append(Requested(Verb.RESUME if paused else Verb.PAUSE, "key"))
                 paused = not paused
@@ -79,7 +79,7 @@ def listening(leave: Callable[[], None] | None = None) -> Iterator[Keys]:
             assert leave is not None
             leave()
 
-        output.passing("Press ? for keys.")
+        output.try_note("Press ? for keys.")
         yield Keys(handle, release if leave is not None else None)
 
 

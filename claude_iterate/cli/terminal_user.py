@@ -24,7 +24,7 @@ class TerminalUser:
     """Implements `operations.user.User`. `worker`: a front waits for us, so the run can be detached; with `detaches`
     it is, as soon as it has begun."""
 
-    note = staticmethod(output.passing)
+    note = staticmethod(output.try_note)
 
     def __init__(self, worker: Worker | None = None, detaches: bool = False) -> None:
         self._worker = worker
@@ -32,7 +32,7 @@ class TerminalUser:
 
     def warn(self, text: str) -> None:
         """Show something that needs attention."""
-        output.passing(f"{output.symbol('warning', sys.stderr)} {text}")
+        output.try_note(f"{output.symbol('warning', sys.stderr)} {text}")
 
     @property
     def can_answer(self) -> bool:
@@ -54,11 +54,11 @@ class TerminalUser:
     @contextlib.contextmanager
     def steers(self, plan: RunSpec) -> Iterator[RunSpec]:
         """Only `run` is steered: in attended mode by answers, else by keys while progress is shown."""
-        with self._steered(plan) as steered:
-            yield steered if self._worker is None else replace(steered, listen=self._accompanied(steered.listen))
+        with self._add_steering(plan) as steered:
+            yield steered if self._worker is None else replace(steered, listen=self._watch_front(steered.listen))
 
     @contextlib.contextmanager
-    def _steered(self, plan: RunSpec) -> Iterator[RunSpec]:
+    def _add_steering(self, plan: RunSpec) -> Iterator[RunSpec]:
         if output.is_terminal(sys.stderr):
             plan = replace(plan, tick=0.25)  # the live line shows seconds
         leave = self._worker.leave if self._worker is not None else None
@@ -78,13 +78,13 @@ class TerminalUser:
             with listening(leave) as listen:
                 yield replace(plan, listen=listen, keys=True, detaches=leave is not None)
 
-    def _accompanied(self, listen: Callable[[RunState], list[Requested]]) -> Callable[[RunState], list[Requested]]:
+    def _watch_front(self, listen: Callable[[RunState], list[Requested]]) -> Callable[[RunState], list[Requested]]:
         """What is listened for, and the end of the front: the shell, and what it stands for, has given us up."""
         worker = self._worker
         assert worker is not None
 
-        def heard(state: RunState) -> list[Requested]:
+        def listen_to_both(state: RunState) -> list[Requested]:
             worker.end_if_abandoned()
             return listen(state)
 
-        return heard
+        return listen_to_both

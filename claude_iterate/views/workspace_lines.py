@@ -71,7 +71,7 @@ def _state(view: WorkspaceView, now: float) -> Iterator[Line]:
     if run is None:
         return
     if run.reason:
-        yield Line(f"  {_ended(view, run)}")
+        yield Line(f"  {_ending(view, run)}")
     # The last iteration's error is news only if the run did not end with it.
     error = "" if run.last_error.partition(": ")[2] in f"{run.detail}\n{run.cause}" else run.last_error
     changes = [ProofChange(one.kind, one.path, one.how, earlier=one.earlier) for one in run.changes]
@@ -91,9 +91,9 @@ def _status(view: WorkspaceView, now: float) -> str:
     if view.status == "running":
         who = view.running_now or {}
         since = f"began {local_times.when(str(who['started']), now)}" if "started" in who else "began a moment ago"
-        doing = _waiting(run.waiting, now) if run and run.waiting else view.state
+        doing = _wait(run.waiting, now) if run and run.waiting else view.state
         exactly = f", {doing}" if doing != "running" else ""
-        paused = f", {_paused(run)}" if run and run.paused and doing != "paused" else ""
+        paused = f", {_pause(run)}" if run and run.paused and doing != "paused" else ""
         return f"running now (pid {who.get('pid', 'unknown')}, {since}){exactly}{paused}"
     if view.copy_of is not None:
         return f"a copy of a workspace that is running now (pid {view.copy_of.pid})"
@@ -105,11 +105,11 @@ def _status(view: WorkspaceView, now: float) -> str:
     return state_words(view.state, view.known_by)
 
 
-def _waiting(wait: Waiting, now: float) -> str:
+def _wait(wait: Waiting, now: float) -> str:
     return f"waiting until {local_times.day_and_time(wait.until, now)} ({wait_lines.words_for(wait.why).short})"
 
 
-def _paused(run: RunView) -> str:
+def _pause(run: RunView) -> str:
     """What `pause` comes to while something is under way."""
     return "pauses after this iteration" if run.condition == "running" and run.iteration else "paused"
 
@@ -119,7 +119,7 @@ def _now(run: RunView, at: float) -> str:
     now = run.now
     assert now is not None
     if run.waiting is not None:
-        return _waiting(run.waiting, at)
+        return _wait(run.waiting, at)
     doing = f"{run.condition}, iteration {run.iteration}" if run.iteration else run.condition
     if run.condition == "running" and run.purpose == "run":
         doing = f"iteration {run.iteration}" if run.iteration else "between two iterations"
@@ -135,7 +135,7 @@ def _whole(seconds: float) -> str:
     return f"{int(seconds)}s" if seconds < 60 else formats.duration(seconds)
 
 
-def _ended(view: WorkspaceView, run: RunView) -> str:
+def _ending(view: WorkspaceView, run: RunView) -> str:
     """How the last run ended. Where `verify` has judged since, its word counts."""
     proof = view.proof
     if proof is None or proof.purpose != "verify" or proof.passed is None or proof.run < run.id:

@@ -29,12 +29,12 @@ def _archives(context: click.Context) -> Iterable[str]:
     return dict.fromkeys([*(re.sub(r"-\d{4}-\d\d-\d\dT[\d-]+$", "", name) for name in found), *found])
 
 
-def _checked(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
+def _check_archive(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
     return archives.checked_name(value)
 
 
 archive_argument = click.argument(
-    "archive_name", metavar="ARCHIVE", callback=_checked, shell_complete=completion.words(_archives)
+    "archive_name", metavar="ARCHIVE", callback=_check_archive, shell_complete=completion.words(_archives)
 )
 """The name of an archive, with or without `.tar.gz`; a bad one is refused before the command begins."""
 

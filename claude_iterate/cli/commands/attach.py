@@ -76,13 +76,13 @@ class AttachedTerminal:
             code = self._follow(attached, keys)
         if code is not None:
             return code
-        return self._how_it_ended(attached.state) if attached.finished is not None else self._killed(found)
+        return self._exit_code(attached.state) if attached.finished is not None else self._report_killed(found)
 
     def leave(self) -> int:
         """After the user looked at it in another way: it goes on, or how it ended."""
         found = find_run(self._layout)
         self._heed_settings(found)
-        return self._goes_on() if found.is_alive else self._show_past(found)
+        return self._report_left() if found.is_alive else self._show_past(found)
 
     def _heed_settings(self, found: ShownRun) -> None:
         self._detailed = self._detailed or recorded_settings(found.started).exit_codes == "detailed"
@@ -90,21 +90,21 @@ class AttachedTerminal:
     def _show_past(self, found: ShownRun) -> int:
         state = fold(reader.milestones(self._layout.journal(found.run)))
         if state.finished is None:
-            return self._killed(found)
+            return self._report_killed(found)
         output.note(f"{self._layout.name} does not run. How its last run ended:")
         with contextlib.closing(self._console(found, keys=False)) as console:
             console(Entry(0, 0.0, 0.0, state.finished), state)
-        return self._how_it_ended(state)
+        return self._exit_code(state)
 
     def _console(self, found: ShownRun, keys: bool) -> Console:
         level = self._level or recorded_settings(found.started).output
         return recorded_console(found.started, sys.stdout, sys.stderr, level, self._color, keys=keys)
 
-    def _how_it_ended(self, state: RunState) -> int:
+    def _exit_code(self, state: RunState) -> int:
         assert state.finished is not None
         return exit_code(state.finished.reason, self._detailed, state.finished.known_by)
 
-    def _killed(self, found: ShownRun) -> int:
+    def _report_killed(self, found: ShownRun) -> int:
         name, folder = self._layout.name, self._layout.folder
         if not folder.is_dir():
             output.warn(f"The run of {name} ended, because its folder is gone, and its record with it: {folder}")
@@ -120,12 +120,12 @@ class AttachedTerminal:
         """Until it is over, or the user leaves: then the exit code."""
         while attached.look(live=not self._asking):
             while self._signals:
-                if (code := self._signalled(self._signals.pop(0), keys)) is not None:
+                if (code := self._on_signal(self._signals.pop(0), keys)) is not None:
                     return code
             if keys is not None:
                 self._steer(attached, keys)
             if self._left:
-                return self._goes_on()
+                return self._report_left()
             self._pause(keys)
         if self._asking:
             output.note("")
@@ -140,14 +140,14 @@ class AttachedTerminal:
         else:
             time.sleep(_PAUSE)
 
-    def _signalled(self, name: str, keys: Keys | None) -> int | None:
+    def _on_signal(self, name: str, keys: Keys | None) -> int | None:
         """The exit code, if we end."""
         if name != "SIGINT":
             return _ENDS_NOW.get(name, 143)
         if keys is None or self._asking:
-            return self._goes_on()
+            return self._report_left()
         self._asking = True
-        output.passing(f"\r\n{_QUESTION}")
+        output.try_note(f"\r\n{_QUESTION}")
         return None
 
     def _steer(self, attached: AttachedRun, keys: Keys) -> None:
@@ -169,7 +169,7 @@ class AttachedTerminal:
         if typed[0] in "sn":
             attached.ask(Verb.STOP, now=typed[0] == "n")
 
-    def _goes_on(self) -> int:
+    def _report_left(self) -> int:
         name = self._layout.name
         for line in (f"Left: {name} goes on.", *how_to_look(name, self._line.program)):
             output.note(line)

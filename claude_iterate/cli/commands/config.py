@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import contextlib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.cli import completion, options, output
@@ -23,8 +25,6 @@ from claude_iterate.views.workspace_view import value_of
 from claude_iterate.workspace import settings_reader, settings_writer
 from claude_iterate.workspace.run_folder import run_lock
 from claude_iterate.workspace.settings_writer import setting_named
-
-_WRITERS: dict[str, Callable[..., Any]] = {"VALUE": settings_writer.set_text, "--remove": settings_writer.remove}
 
 
 def _keys(_context: click.Context) -> Iterable[tuple[str, str]]:
@@ -75,39 +75,66 @@ def command(
       claude-iterate config --keys
     """
     given = {"VALUE": () if value is None else (value,), "--add": add, "--remove": remove, "--unset": ("",) * unset}
-    changes = [(way, words) for way, words in given.items() if words]
-    _check(key, [way for way, _ in changes], listing or keys, user, workspace)
-    if key is not None and changes:
-        _change(invocation, key, *changes[0], user, workspace, as_json)
-        return
-    resolved = _resolved(invocation, user, workspace)
-    if keys:
-        _explain(resolved, as_json)
-    elif key is None or is_group(key):
-        _list(resolved, snake(key) + "." if key else "", origin, as_json)
-    else:
-        _read(resolved, key, origin, as_json)
-
-
-def _check(key: str | None, changes: list[str], overview: bool, user: bool, workspace: str | None) -> None:
-    options.choose_one(dict.fromkeys(changes, True), "See: claude-iterate config --help")
+    changes = {way: words for way, words in given.items() if words}
+    options.choose_one(changes, "See: claude-iterate config --help")
     if changes and key is None:
-        raise UsageProblem(f"{changes[0]} needs a KEY.", "See the keys: claude-iterate config --keys")
-    if overview and key is not None:
+        raise UsageProblem(f"{next(iter(changes))} needs a KEY.", "See the keys: claude-iterate config --keys")
+    if (listing or keys) and key is not None:
         raise UsageProblem("--list and --keys take no KEY.", f"To read one: claude-iterate config {key}")
     scopes = {"--global": user, "--workspace": workspace is not None}
     options.choose_one(scopes, "Without either, the project's settings are meant.")
+    scope = _Scope(invocation, user, workspace)
+    if key is not None and changes:
+        _change(scope, key, *next(iter(changes.items())), as_json)
+    elif keys:
+        _explain(scope.resolve(), as_json)
+    elif key is None or is_group(key):
+        _list(scope.resolve(), snake(key) + "." if key else "", origin, as_json)
+    else:
+        _read(scope.resolve(), key, origin, as_json)
 
 
-def _resolved(invocation: Invocation, user: bool, workspace: str | None) -> Resolved:
-    """Effective values as seen from a scope: a workspace's include its own, the user's only the user's."""
-    if workspace is not None:
-        project = invocation.project
-        return project.settings_for(project.layout(workspace))
-    if user:
-        layer = settings_reader.file_layer("user", settings_reader.user_file(invocation.environ))
-        return resolve([layer] if layer else [])
-    return invocation.project.resolved
+class _Scope(msgspec.Struct, frozen=True):
+    """Whose settings are meant: those of a workspace, of the user, or else of the project."""
+
+    invocation: Invocation
+    user: bool
+    workspace: str | None
+
+    @property
+    def kind(self) -> str:
+        return "workspace" if self.workspace is not None else "user" if self.user else "project"
+
+    def resolve(self) -> Resolved:
+        """Effective values as seen from here: a workspace's include its own, the user's only the user's."""
+        if self.workspace is not None:
+            project = self.invocation.project
+            return project.settings_for(project.layout(self.workspace))
+        if self.user:
+            layer = settings_reader.file_layer("user", settings_reader.user_file(self.invocation.environ))
+            return resolve([layer] if layer else [])
+        return self.invocation.project.resolved
+
+    @contextlib.contextmanager
+    def open(self) -> Iterator[Path]:
+        """The file that holds them, to be changed."""
+        if self.workspace is not None:
+            layout = self.invocation.project.layout(self.workspace)
+            # A running loop writes the same file; its settings were read when it began anyway.
+            with run_lock.hold(layout.lock, self.workspace, "config"):
+                yield layout.metadata
+        elif self.user:
+            yield settings_writer.user_target(self.invocation.environ)
+        else:
+            yield settings_writer.project_target(self.invocation.project.root)
+
+    def read_again(self, setting: Setting) -> EntryView | None:
+        """The effective value after a change; None when another key is bad, which the next command reports."""
+        try:
+            now = replace(self, invocation=replace(self.invocation, flags={}, warns=False))
+            return settings_view.entry(now.resolve(), setting)
+        except ExpectedError:
+            return None
 
 
 def _source(found: EntryView) -> str:
@@ -156,101 +183,63 @@ def _explain(resolved: Resolved, as_json: bool) -> None:
         output.result(f"    {setting.kind.expected}; default {default}; now {value} ({_source(found)})")
 
 
-def _change(
-    invocation: Invocation,
-    spelled: str,
-    way: str,
-    words: tuple[str, ...],
-    user: bool,
-    workspace: str | None,
-    as_json: bool,
-) -> None:
-    key, name = settings_writer.entry_named(spelled)
-    setting = setting_named(key)
+def _change(scope: _Scope, spelled: str, way: str, words: tuple[str, ...], as_json: bool) -> None:
+    table, name = settings_writer.entry_named(spelled)
+    setting = setting_named(table)
     key = f"{setting.key}.{name}" if name else setting.key
-    inherited = _inherited(invocation, setting, user, workspace) if way == "--add" else ()
-    if workspace is not None:
-        layout = invocation.project.layout(workspace)
-        path, kind = layout.metadata, "workspace"
-        # A running loop writes the same file; its settings were read when it began anyway.
-        with run_lock.hold(layout.lock, workspace, "config"):
-            now, removed = _written(path, key, way, words, inherited)
-    else:
-        kind = "user" if user else "project"
-        environ, root = invocation.environ, invocation.project.root
-        path = settings_writer.user_target(environ) if user else settings_writer.project_target(root)
-        now, removed = _written(path, key, way, words, inherited)
-    shown = _shown(setting, name, now)
+    if name and way in {"--add", "--remove"}:
+        raise UsageProblem(f"`{key}` is not a list.", f"Set it with: claude-iterate config {key} VALUE")
+    inherited = _weaker_items(scope, setting) if way == "--add" else ()
+    now: Any = None
+    removed = False
+    with scope.open() as path:
+        if way == "--unset":
+            unset = settings_writer.unset_entry
+            removed = unset(path, table, name) if name else settings_writer.unset(path, key)
+        elif way == "--add":
+            now = settings_writer.add(path, key, *words, inherited=inherited)
+        elif way == "--remove":
+            now = settings_writer.remove(path, key, *words)
+        elif name:
+            now = settings_writer.set_entry(path, table, name, *words)[name]
+        else:
+            now = settings_writer.set_text(path, key, *words)
+    shown = mask_setting(setting.key, {name: now})[name] if name and now is not None else mask_setting(key, now)
     if as_json:
-        output.document({"key": key, "value": mask_value(now), "scope": kind, "place": str(path)})
+        output.document({"key": key, "value": mask_value(now), "scope": scope.kind, "place": str(path)})
     elif now is None and not removed:
         output.result(f"{key} was not set in {path}")
     elif now is None:
-        effect = "" if name else _effective(_after(invocation, setting, user, workspace))
-        output.done(f"Removed {key} from {path}{effect}")
+        after = None if name else scope.read_again(setting)
+        effect = "" if after is None else f"; now {as_words(after.key, after.value)} ({after.source})"
+        output.success(f"Removed {key} from {path}{effect}")
     else:
-        output.done(f"{key} = {as_text(shown)}  ({path})")
-    if kind == "project" and shown != plain(now):
+        output.success(f"{key} = {as_text(shown)}  ({path})")
+    if scope.kind == "project" and shown != plain(now):
         output.warn(f"{key} holds a secret, and {path} is shared with all who have the project.")
         output.note(f"  Keep it to yourself: claude-iterate config {key} VALUE --global")
-    if way != "--remove" and (dangerous := _dangerous(key, words)):
+    if way != "--remove" and (dangerous := _dangerous_word(key, words)):
         output.warn(f"{dangerous} turns permission checks off: Claude can run any command. Use it in sandboxes only.")
-    _warn_if_overridden(_after(invocation, setting, False, workspace), kind)
+    # A value that a stronger layer overrides changes nothing.
+    order = ("default", "user", "project", "workspace", "environment")
+    after = replace(scope, user=False).read_again(setting)
+    if after is not None and order.index(after.source) > order.index(scope.kind):
+        output.warn(f"It has no effect here: {_source(after)} overrides it.")
 
 
-def _dangerous(key: str, words: tuple[str, ...]) -> str:
+def _dangerous_word(key: str, words: tuple[str, ...]) -> str:
     """The word among them that allows Claude everything."""
     if key == "claude.permission_mode" and words == (EVERYTHING,):
         return EVERYTHING
     return SKIP if key == "claude.args" and SKIP in " ".join(words) else ""
 
 
-def _shown(setting: Setting, name: str, now: Any) -> Any:
-    """The value in the file, secrets masked; only the entry that was set."""
-    if not name or now is None:
-        return mask_setting(setting.key, now)
-    return mask_setting(setting.key, {name: now})[name]
-
-
-def _inherited(invocation: Invocation, setting: Setting, user: bool, workspace: str | None) -> tuple[str, ...]:
+def _weaker_items(scope: _Scope, setting: Setting) -> tuple[str, ...]:
     """The list as weaker layers set it: a list in a stronger one hides it."""
     try:
-        resolved = _resolved(invocation, user, workspace)
+        resolved = scope.resolve()
     except ExpectedError:
         return ()  # another key is bad, which the next command reports
-    weaker = ("default", *(() if user else ("user",) if workspace is None else ("user", "project")))
-    inherits = setting.kind.form == "list" and resolved.origin(setting.key).kind in weaker
+    weaker = {"user": ("default",), "project": ("default", "user"), "workspace": ("default", "user", "project")}
+    inherits = setting.kind.form == "list" and resolved.origin(setting.key).kind in weaker[scope.kind]
     return tuple(value_of(resolved.settings, setting.key) or ()) if inherits else ()
-
-
-def _written(path: Path, key: str, way: str, words: tuple[str, ...], inherited: tuple[str, ...]) -> tuple[Any, bool]:
-    """Make the change; the value in the file now, if there is one, and whether the key was removed from it."""
-    table, name = settings_writer.entry_named(key)
-    if way == "--unset":
-        return None, settings_writer.unset_entry(path, table, name) if name else settings_writer.unset(path, key)
-    if name and way == "VALUE":
-        return settings_writer.set_entry(path, table, name, *words)[name], False
-    if name:
-        raise UsageProblem(f"`{key}` is not a list.", f"Set it with: claude-iterate config {key} VALUE")
-    if way == "--add":
-        return settings_writer.add(path, key, *words, inherited=inherited), False
-    return _WRITERS[way](path, key, *words), False
-
-
-def _after(invocation: Invocation, setting: Setting, user: bool, workspace: str | None) -> EntryView | None:
-    """The effective value after the change; None when another key is bad, which the next command reports."""
-    try:
-        return settings_view.entry(_resolved(replace(invocation, flags={}, warns=False), user, workspace), setting)
-    except ExpectedError:
-        return None
-
-
-def _effective(after: EntryView | None) -> str:
-    return "" if after is None else f"; now {as_words(after.key, after.value)} ({after.source})"
-
-
-def _warn_if_overridden(after: EntryView | None, kind: str) -> None:
-    """A value that a stronger layer overrides changes nothing."""
-    order = ("default", "user", "project", "workspace", "environment")
-    if after is not None and order.index(after.source) > order.index(kind):
-        output.warn(f"It has no effect here: {_source(after)} overrides it.")

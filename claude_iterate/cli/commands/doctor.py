@@ -27,9 +27,9 @@ def command(invocation: Invocation, fix: bool, as_json: bool) -> int:
         output.document({"ok": problems == 0, **done, "checks": [asdict(finding) for finding in findings]})
         return 1 if problems else 0
     for finding in (*fixed, *findings):
-        output.result(f"{output.symbol(_SYMBOL[finding.state])} {finding.check}: {output.foreign(finding.message)}")
+        output.result(f"{output.symbol(_SYMBOL[finding.state])} {finding.check}: {output.sanitize(finding.message)}")
         if finding.fix:
-            output.result(f"    {output.foreign(finding.fix)}")
+            output.result(f"    {output.sanitize(finding.fix)}")
     warnings = sum(finding.state == "warning" for finding in findings)
     output.note(f"\n{_summary(problems, warnings)}")
     return 1 if problems else 0

@@ -48,7 +48,7 @@ def command(invocation: Invocation, name: str, goal: str | None, dry_run: bool, 
     elif dry_run:
         output.result(f"Dry run: the change ({figures}) was discarded.")
     else:
-        output.done(f"Changed {layout.instructions}: {figures}. The old text: INSTRUCTIONS.md.bak")
+        output.success(f"Changed {layout.instructions}: {figures}. The old text: INSTRUCTIONS.md.bak")
         output.note(f"Next: claude-iterate validate {name}")
     return 0
 

@@ -93,7 +93,7 @@ def test(invocation: Invocation, point: str, workspace: str | None, as_json: boo
 
 def _tell(file: HookFile, done: HookTrial) -> None:
     if done.output.strip():
-        output.result(output.foreign(done.output.rstrip()))
+        output.result(output.sanitize(done.output.rstrip()))
     not_ended = f"could not be started: {done.problem}" if done.problem else "did not end in time"
     how = f"exit code {done.code}" if done.code is not None else not_ended
     means = _MEANS.get(done.means, "")

@@ -45,7 +45,7 @@ def command(invocation: Invocation, status: str | None, as_json: bool) -> None:
         output.table([_line(row, now) for row in chosen], head, 1, [tone(row.state, row.known_by) for row in chosen])
         for row in chosen:
             if row.branch:
-                output.result(f"{row.name} works on the branch {output.foreign(row.branch)}, in a worktree.")
+                output.result(f"{row.name} works on the branch {output.sanitize(row.branch)}, in a worktree.")
         if any(row.status == "damaged" for row in chosen):
             output.warn("Repair what is damaged: claude-iterate doctor --fix")
     elif view.workspaces:

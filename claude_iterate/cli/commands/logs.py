@@ -58,7 +58,7 @@ def _print_log(layout: Layout, run: str | None, lines: int | None) -> None:
         raise WorkspaceProblem(f"There is no log of {which} yet.", f"Run it: claude-iterate run {layout.name}")
     with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
         for line in file if lines is None else deque(file, maxlen=lines):
-            output.part(output.foreign(line))
+            output.part(output.sanitize(line))
 
 
 def _print_journal(layout: Layout, run: str | None, lines: int | None) -> None:
@@ -166,7 +166,7 @@ def _read_text(path: Path, offset: int) -> Callable[[bool], Iterable[str]]:
         if not final:
             data = data[: data.rfind(b"\n") + 1]  # the rest may be half a character: it can wait
         offset += len(data)
-        return (output.foreign(data.decode("utf-8", "replace")),)
+        return (output.sanitize(data.decode("utf-8", "replace")),)
 
     return read_new
 

@@ -25,12 +25,12 @@ def test(invocation: Invocation, workspace: str | None, as_json: bool) -> int:
         told = {"delivered": answer.delivered, "host": delivery.host, "format": settings.notify.format}
         output.document(told | {"status": answer.status, "answer": answer.text, "problem": answer.problem or None})
     elif answer.delivered:
-        output.done(f"Delivered to {delivery.host} ({answer.status})")
+        output.success(f"Delivered to {delivery.host} ({answer.status})")
     else:
         failed = f"Not delivered to {delivery.host}: {output.printable(answer.problem)}"
-        output.note(output.signed("bad", failed, sys.stderr))
+        output.note(output.add_sign("bad", failed, sys.stderr))
     if not as_json and answer.text.strip():
-        output.result(output.foreign(answer.text.rstrip()))
+        output.result(output.sanitize(answer.text.rstrip()))
     return 0 if answer.delivered else 1
 
 

@@ -69,12 +69,12 @@ def _show(invocation: Invocation, name: str, as_json: bool) -> int:
     counts = f"{view.done} done, {view.doing} under way, {view.open} open"
     output.result(output.heading(f"{plural(view.tasks, 'task')}: {counts}"))
     for one in view.list:
-        line = f"  {_BOXES.get(one.state, '[ ]')} {output.foreign(one.text)}"
+        line = f"  {_BOXES.get(one.state, '[ ]')} {output.sanitize(one.text)}"
         output.result(output.dim(line) if one.state == DONE else line)
     if view.without_refs:
         output.result(f"Without refs: {view.without_refs}")
         for task in view.bare:
-            output.result(f"  line {task.line} of {task.file}: {output.foreign(task.text)}")
+            output.result(f"  line {task.line} of {task.file}: {output.sanitize(task.text)}")
         left = view.without_refs - len(view.bare)
         if left:
             output.result(f"  and {left} more")

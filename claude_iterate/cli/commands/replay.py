@@ -113,7 +113,7 @@ def _play(shown: ReplayedRun, speed: float | None, color: bool) -> None:
 def _draw(shown: ReplayedRun, path: Path) -> None:
     with output.output_file(path, "--svg") as file:
         file.write(shown.draw().encode("utf-8", "replace"))
-    output.done(f"Wrote {path}")
+    output.success(f"Wrote {path}")
 
 
 def _record(shown: ReplayedRun, path: Path, speed: float | None) -> None:
@@ -122,4 +122,4 @@ def _record(shown: ReplayedRun, path: Path, speed: float | None) -> None:
             shown.record(file, shown.usual_speed(), LONGEST)
         else:
             shown.record(file, speed, float("inf"))
-    output.done(f"Wrote {path}")
+    output.success(f"Wrote {path}")

@@ -57,7 +57,7 @@ def command(
     path = Path(target) if target is not None else layout.folder / f"report-{report.run.id}{_ENDS[form]}"
     with output.output_file(path, "-o") as file:
         file.write(text.encode("utf-8", "backslashreplace"))
-    output.done(f"Wrote {near(path)}")
+    output.success(f"Wrote {near(path)}")
     if opens:
         _open(path)
 

@@ -42,7 +42,7 @@ def _reset_all(project: Project, as_json: bool) -> int:
     else:
         for row in rows:
             if row["problem"] is None:
-                output.done(f"Reset {row['name']}: {', '.join(row['done'])}.")
+                output.success(f"Reset {row['name']}: {', '.join(row['done'])}.")
         if not rows:
             output.note(f"No workspaces in {project.root}. Make one: claude-iterate setup NAME")
     return 1 if any(row["problem"] is not None for row in rows) else 0

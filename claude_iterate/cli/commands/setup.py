@@ -102,7 +102,7 @@ def command(invocation: Invocation, /, **flags: Any) -> int:
     elif given.dry_run:
         _tell_dry_run(given.name, size, written)
     else:
-        output.done(f"Wrote {layout.instructions} ({size} bytes).")
+        output.success(f"Wrote {layout.instructions} ({size} bytes).")
         if commands:
             output.note(commands)
         if made:
@@ -120,7 +120,7 @@ def command(invocation: Invocation, /, **flags: Any) -> int:
 def _obtain(name: str, source: str | None, before: bytes | None) -> bytes | None:
     """The instructions, or None when the user saved nothing. Bad input is a UsageProblem."""
     if source is not None and source != "-":
-        return _checked(_read_file(source), source)
+        return _check_text(_read_file(source), source)
     if source == "-" or not on_terminal():
         data = sys.stdin.buffer.read() if sys.stdin is not None else b""
         if not data.strip():
@@ -128,7 +128,7 @@ def _obtain(name: str, source: str | None, before: bytes | None) -> bytes | None
                 "No instructions came on standard input.",
                 f"Give a file: claude-iterate setup {name} --from FILE",
             )
-        return _checked(data, "standard input")
+        return _check_text(data, "standard input")
     return _open_editor(before)
 
 
@@ -142,7 +142,7 @@ def _read_file(source: str) -> bytes:
         ) from None
 
 
-def _checked(data: bytes, where: str) -> bytes:
+def _check_text(data: bytes, where: str) -> bytes:
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -20,4 +20,4 @@ def command(invocation: Invocation, name: str, as_json: bool) -> None:
     if as_json:
         output.view(view)
     else:
-        output.lines(workspace_lines(view, now, shlex.join(invocation.program), output.pasteable))
+        output.lines(workspace_lines(view, now, shlex.join(invocation.program), output.make_pasteable))

@@ -42,7 +42,7 @@ def _steer(invocation: Invocation, name: str, verb: str, now: bool, as_json: boo
     elif not reply.answered:
         output.warn(reply.text)
     elif reply.effective:
-        output.done(reply.text)
+        output.success(reply.text)
     else:
         output.result(reply.text)
     return 0 if reply.answered or (reply.over and verb == "stop") else 1

@@ -42,7 +42,7 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
     report, found = None, validation.Validation(validation.INVALID, "the call of Claude failed")
     graded = done.state.one_off
     if graded is not None and (graded.trouble or not done.exit_code):
-        report, found = _judged(graded, done.report, before, name)
+        report, found = _judge(graded, done.report, before, name)
     code = done.exit_code or (0 if found.verdict == validation.READY else 1)
     changed = graded.changed if graded is not None else ()
     if as_json:
@@ -51,7 +51,7 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
     elif report is not None and not quiet:
         _print(report, found, done.report)
     if changed:
-        output.warn(f"The project changed while Claude was only to look: {output.foreign(join_names(changed))}")
+        output.warn(f"The project changed while Claude was only to look: {output.sanitize(join_names(changed))}")
     if (
         found.verdict != validation.INVALID or not done.exit_code
     ):  # else the end of the call has said why, and what next
@@ -59,9 +59,7 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
     return code
 
 
-def _judged(
-    graded: ErrandFinished, path: Path, before: Snapshot, name: str
-) -> tuple[str | None, validation.Validation]:
+def _judge(graded: ErrandFinished, path: Path, before: Snapshot, name: str) -> tuple[str | None, validation.Validation]:
     """The report of this call and its verdict. An answer by schema comes first; an agent that does not know the schema
     writes the report, or gives it as its answer."""
     if graded.trouble:
@@ -90,11 +88,11 @@ _KINDS = {validation.PASS: "good", validation.PARTIAL: "warning"}
 def _print(report: str, found: validation.Validation, path: Path) -> None:
     """A line for each criterion, and where the report is; one in prose is shown as it is."""
     if not found.criteria:
-        output.result(f"\n{output.foreign(report.rstrip())}\n")
+        output.result(f"\n{output.sanitize(report.rstrip())}\n")
         return
     for grade, line in validation.in_short(found):
-        output.result(f"  {output.symbol(_KINDS.get(grade, 'bad'))} {output.foreign(line)}")
-    output.result(output.dim(f"  Report: {output.foreign(near(path))}"))
+        output.result(f"  {output.symbol(_KINDS.get(grade, 'bad'))} {output.sanitize(line)}")
+    output.result(output.dim(f"  Report: {output.sanitize(near(path))}"))
 
 
 def _tell(name: str, found: validation.Validation, as_json: bool, dry_run: bool) -> None:

@@ -71,7 +71,7 @@ def command(invocation: Invocation, /, name: str, show_report: bool, as_json: bo
     if as_json:
         output.document(documents.ended_verification(name, code, done.state, proof, report))
     elif report is not None:
-        output.result(output.foreign(report))
+        output.result(output.sanitize(report))
     return code
 
 

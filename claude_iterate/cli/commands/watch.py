@@ -66,7 +66,7 @@ def _print_changes(layouts: Callable[[], Sequence[Layout]]) -> None:
             line = _line(found)
             if shown.get(layout.name) != line:
                 shown[layout.name] = line
-                output.result(output.foreign(" · ".join(part for part in line if part)))
+                output.result(output.sanitize(" · ".join(part for part in line if part)))
                 sys.stdout.flush()
         if not shown:
             output.note("There is no workspace here yet. Make one: claude-iterate setup NAME")
