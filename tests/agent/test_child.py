@@ -50,13 +50,13 @@ def test_a_thread_that_fails_tells_the_end(tmp_path: Path) -> None:
     process.signal(9)
 
 
-def test_the_ends_come_with_the_exit(tmp_path: Path) -> None:
-    """A stream that ends while the process lives is no news; one that outlives the process is told when it ends."""
+def test_the_exit_is_told_while_another_process_holds_a_stream(tmp_path: Path) -> None:
+    """The end of that stream comes when its holder ends."""
     said: queue.SimpleQueue[Any] = queue.SimpleQueue()
     heir = "exec 2>&-; until [ -e go ]; do sleep 0.05; done & exit 3"
     process = ChildProcess(Command(["/bin/sh", "-c", heir], dict(os.environ)), tmp_path, b"", None, said.put, whole)
-    first = [said.get(timeout=120) for _ in range(2)]
-    assert first == [Exited(process.pid, 3), StreamEnded(process.pid, "stderr")]
+    first = {said.get(timeout=120) for _ in range(2)}
+    assert first == {Exited(process.pid, 3), StreamEnded(process.pid, "stderr")}
     (tmp_path / "go").touch()
     assert said.get(timeout=120) == StreamEnded(process.pid, "stdout")
 

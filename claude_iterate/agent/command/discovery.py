@@ -6,7 +6,6 @@ So a missing, broken or hanging Claude is noticed before anything is written.
 from __future__ import annotations
 
 import os
-import select
 import shutil
 import signal
 import subprocess
@@ -20,7 +19,7 @@ from claude_iterate.agent.command.sandbox import Command, Sandbox, enclose
 from claude_iterate.core import claude_versions
 from claude_iterate.core.settings.declared import ClaudeSettings
 from claude_iterate.errors import AgentProblem
-from claude_iterate.system import processes, signals
+from claude_iterate.system import signals
 from claude_iterate.system.files import nameless_file, require_temporary_files
 
 PATIENCE = 30.0
@@ -132,48 +131,31 @@ def _answer(
     program = command.argv[0] if sandbox is None else f"Inside the sandbox ({sandbox.kind}) {claude.command[0]}"
     # Files, not pipes: a child that it leaves behind may hold a pipe open without end.
     with nameless_file() as out, nameless_file() as err:
-        code = _call(command, root, (out, err), patience)
+        try:
+            process = subprocess.Popen(
+                command.argv,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                env=command.environment,
+                cwd=root,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            said = getattr(error, "strerror", None) or str(error)
+            raise AgentProblem(f"{command.argv[0]} cannot be started: {said}.", _REINSTALL) from None
+        try:
+            code = process.wait(timeout=patience)
+        except subprocess.TimeoutExpired:
+            raise AgentProblem(f"{program} {flag} did not answer within {patience:.0f} seconds.", _REINSTALL) from None
+        finally:
+            signals.send(process.pid, signal.SIGKILL, group=True)
+            process.wait()
         printed, complained = _text(out), _text(err)
-    if code is None:
-        raise AgentProblem(f"{program} {flag} did not answer within {patience:.0f} seconds.", _REINSTALL)
     if code != 0:
         said = " ".join((complained or printed).split())[:200]
         raise AgentProblem(f"{program} {flag} failed with exit code {code}{': ' + said if said else ''}.", _REINSTALL)
     return printed
-
-
-def _call(command: Command, root: Path, files: tuple[IO[bytes], IO[bytes]], patience: float) -> int | None:
-    """Its exit code; None when it took too long. Its whole process group is ended with it."""
-    try:
-        process = subprocess.Popen(
-            command.argv,
-            stdin=subprocess.DEVNULL,
-            stdout=files[0],
-            stderr=files[1],
-            env=command.environment,
-            cwd=root,
-            start_new_session=True,
-        )
-    except (OSError, ValueError) as error:
-        said = getattr(error, "strerror", None) or str(error)
-        raise AgentProblem(f"{command.argv[0]} cannot be started: {said}.", _REINSTALL) from None
-    try:
-        # `wait` with a time limit sleeps up to 50 ms past the end; the notice does not.
-        with processes.exit_notice(process.pid) as notice:
-            if notice.handle is not None and _is_readable(notice.handle, patience):
-                return process.wait()
-        return process.wait(timeout=0 if notice.handle is not None else patience)
-    except subprocess.TimeoutExpired:
-        return None
-    finally:
-        signals.send(process.pid, signal.SIGKILL, group=True)
-        process.wait()
-
-
-def _is_readable(handle: int, patience: float) -> bool:
-    poll = select.poll()
-    poll.register(handle, select.POLLIN)
-    return bool(poll.poll(1000 * patience))
 
 
 def _text(file: IO[bytes]) -> str:

@@ -106,15 +106,15 @@ def make_sandbox(
     own: Sequence[Path],
 ) -> Sandbox:
     """The sandbox of a run in this project. `folders` can be written; `own` are parts of them that are ours alone."""
-    home = _home(environ)
+    home, environ = _home(environ), claude_environment(environ, settings.claude)
     _refuse_open_house(root, home)
     asked, container = settings.sandbox, settings.sandbox.kind != "bwrap"
     repository = _find_repository(root, home)
-    inside = [*folders, *repository.folders]
-    kept = [*own, *(root / name for name in _ACTED_ON_IN_PROJECT), *repository.acted_on]
-    writable = _existing([*inside, *_between(inside, kept)]) + _configured_mounts(asked, home, ":rw")
-    config = _config_folder(settings, environ, home)
-    readable = [] if container else list(_programs(settings, environ, root, home, writable))
+    acted_on = [*own, *(root / name for name in _ACTED_ON_IN_PROJECT), *repository.acted_on]
+    writable, kept, absent = _write_access([*folders, *repository.folders], acted_on)
+    writable += _configured_mounts(asked, home, ":rw")
+    config, login = _config_of_claude(environ, home)
+    readable = [] if container else list(_program_folders(settings.claude.command[0], environ, root, home, writable))
     python = "python3" if container else sys.executable
     return Sandbox(
         kind=asked.kind,
@@ -122,12 +122,9 @@ def make_sandbox(
         home=home,
         writable=tuple(writable),
         readable=(*_existing([*repository.around, root]), *readable, *_configured_mounts(asked, home, "")),
-        # A link is not followed: Claude may have made it, so that the next run shows what it leads to.
-        kept=tuple(_existing(path for path in kept if path.exists() and not path.is_symlink())),
-        absent=tuple(str(path) for path in kept if path.name not in _MADE_BY_US and not os.path.lexists(path)),
-        of_claude=tuple(
-            _existing([config, *([] if _has_own_config(settings, environ) else [Path(home, ".claude.json")])])
-        ),
+        kept=tuple(kept),
+        absent=tuple(absent),
+        of_claude=tuple(_existing([config, *login])),
         kept_of_claude=tuple(_existing(config / name for name in _ACTED_ON)),
         names=asked.env,
         image=asked.image or "",
@@ -141,14 +138,21 @@ def make_sandbox(
 
 def with_folder(sandbox: Sandbox, place: Path) -> Sandbox:
     """The same with one more folder that can be written, a project like the other."""
-    kept = [place / name for name in _ACTED_ON_IN_PROJECT]
-    writable = (*sandbox.writable, *_existing([place, *_between([place], kept)]))
+    writable, kept, absent = _write_access([place], [place / name for name in _ACTED_ON_IN_PROJECT])
     return replace(
         sandbox,
-        writable=writable,
-        kept=(*sandbox.kept, *_existing(path for path in kept if path.exists() and not path.is_symlink())),
-        absent=(*sandbox.absent, *(str(path) for path in kept if not os.path.lexists(path))),
+        writable=(*sandbox.writable, *writable),
+        kept=(*sandbox.kept, *kept),
+        absent=(*sandbox.absent, *absent),
     )
+
+
+def _write_access(folders: Sequence[Path], acted_on: Sequence[Path]) -> tuple[list[str], list[str], list[str]]:
+    """What can be written of these folders; what of `acted_on` is kept from that; and what would be, if it were there.
+    A link is not kept: Claude may have made it, so that the next run shows what it leads to."""
+    kept = _existing(path for path in acted_on if path.exists() and not path.is_symlink())
+    absent = [str(path) for path in acted_on if path.name not in _MADE_BY_US and not os.path.lexists(path)]
+    return _existing([*folders, *_between(folders, acted_on)]), kept, absent
 
 
 def _home(environ: Mapping[str, str]) -> str:
@@ -193,17 +197,14 @@ def _configured_mounts(asked: SandboxSettings, home: str, mark: str) -> list[str
     return _existing(found)
 
 
-def _has_own_config(settings: Settings, environ: Mapping[str, str]) -> bool:
-    return bool(claude_environment(environ, settings.claude).get("CLAUDE_CONFIG_DIR"))
-
-
-def _config_folder(settings: Settings, environ: Mapping[str, str], home: str) -> Path:
-    """Claude's own folder, made as Claude would make it: sessions in a folder that is not there would be lost."""
-    named = claude_environment(environ, settings.claude).get("CLAUDE_CONFIG_DIR")
+def _config_of_claude(environ: Mapping[str, str], home: str) -> tuple[Path, list[Path]]:
+    """Claude's own folder, made as Claude would make it: sessions in a folder that is not there would be lost. And the
+    file beside the usual one that has the login."""
+    named = environ.get("CLAUDE_CONFIG_DIR")
     folder = Path(named) if named else Path(home, ".claude")
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, parents=bool(named), exist_ok=True)
-    return folder
+    return folder, [] if named else [Path(home, ".claude.json")]
 
 
 def _between(folders: Sequence[Path], kept: Iterable[Path]) -> Iterator[Path]:
@@ -215,14 +216,12 @@ def _between(folders: Sequence[Path], kept: Iterable[Path]) -> Iterator[Path]:
             yield from (parent for parent in between if parent.is_dir() and not parent.is_symlink())
 
 
-def _programs(
-    settings: Settings, environ: Mapping[str, str], root: Path, home: str, writable: Sequence[str]
+def _program_folders(
+    command: str, environ: Mapping[str, str], root: Path, home: str, writable: Sequence[str]
 ) -> Iterator[str]:
     """The folders of programs: those in PATH, and what Claude and our relay are made of."""
-    environment = claude_environment(environ, settings.claude)
-    path = environment.get("PATH", os.defpath)
-    first = settings.claude.command[0]
-    claude = shutil.which(str(root / first) if os.path.sep in first else first, path=path)
+    path = environ.get("PATH", os.defpath)
+    claude = shutil.which(str(root / command) if os.path.sep in command else command, path=path)
     found = [Path(folder) for folder in path.split(os.pathsep) if folder.startswith("/")]
     for program in (claude, sys.executable):
         if program is not None:

@@ -89,11 +89,10 @@ class ChildProcess:
     ) -> None:
         self._post = post
         self._read = read
-        self._closed_in = in_own_sandbox
+        self._in_own_sandbox = in_own_sandbox
         self._label = label
         self._raw = raw
         self._abandoned = False
-        self._ends: list[Message] = []
         self._process = self._start(command, folder)
         self.pid = self._process.pid
         self._unsent = memoryview(prompt)
@@ -104,7 +103,7 @@ class ChildProcess:
         if self._process.returncode is not None:
             return
         # The first process inside leads the group and is deaf to all but SIGKILL, which takes everything with it.
-        deaf = self._closed_in and number != signal.SIGKILL
+        deaf = self._in_own_sandbox and number != signal.SIGKILL
         inside = processes.sandbox_processes(self.pid) if deaf else None
         target = self.pid if inside is None else inside[0] if group else inside[1]
         signals.send(target, number, group)
@@ -114,13 +113,12 @@ class ChildProcess:
         self._abandoned = True
 
     def _start(self, command: Command, folder: Path) -> subprocess.Popen[bytes]:
-        pipe = subprocess.PIPE
         try:
             return subprocess.Popen(
                 command.argv,
-                stdin=pipe,
-                stdout=pipe,
-                stderr=pipe,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
                 cwd=folder,
                 env=command.environment,
                 bufsize=0,
@@ -142,9 +140,9 @@ class ChildProcess:
             signals.send(self.pid, signal.SIGKILL, group=True)
         why = f"claude-iterate cannot read the output of {self._label}: {error!r}"
         self._hand_over("stderr", [why.encode()])
-        self._ends += [StreamEnded(self.pid, name) for name in ("stdout", "stderr")]
-        self._ends.append(Exited(self.pid, self._process.returncode))
-        self._report_ends()
+        for name in ("stdout", "stderr"):
+            self._post(StreamEnded(self.pid, name))
+        self._post(Exited(self.pid, self._process.returncode))
 
     def _attend(self) -> None:
         """Feed, drain and await the exit, in one thread."""
@@ -171,18 +169,15 @@ class ChildProcess:
                         poll.unregister(handle)
                         del streams[handle]
                 if not stdin.closed and stdin.fileno() in ready:
-                    self._feed(poll, stdin)
+                    self._send_input(poll, stdin)
                 if running and (not ready or notice.handle in ready or notice.handle is None):
                     running = self._is_running(poll, notice.handle)
-                if not running and streams:
-                    self._report_ends()
         for name, pipe, framer in streams.values():
             self._end_stream(name, pipe, framer)
         with contextlib.suppress(OSError):
             stdin.close()
-        self._report_ends()  # last: the engine goes on at once, and this thread would be in its way
 
-    def _feed(self, poll: select.poll, stdin: IO[bytes]) -> None:
+    def _send_input(self, poll: select.poll, stdin: IO[bytes]) -> None:
         """Send more of the input; close the pipe after the last of it: an open stdin makes Claude wait."""
         try:
             self._unsent = self._unsent[os.write(stdin.fileno(), self._unsent[:_PIECE]) if self._unsent else 0 :]
@@ -202,7 +197,7 @@ class ChildProcess:
             return True
         if handle is not None:
             poll.unregister(handle)
-        self._ends.insert(0, Exited(self.pid, code))  # first: after it, the ends of the streams ask for no verdict
+        self._post(Exited(self.pid, code))
         return False
 
     def _drain(self, handle: int, name: str, pipe: IO[bytes], framer: LineFramer) -> bool:
@@ -220,13 +215,7 @@ class ChildProcess:
         if rest:
             self._hand_over(name, rest)
         pipe.close()
-        self._ends.append(StreamEnded(self.pid, name))
-
-    def _report_ends(self) -> None:
-        """Post the ends at once, after the exit: before it they mean nothing, and each would wake the engine."""
-        for end in self._ends:
-            self._post(end)
-        self._ends.clear()
+        self._post(StreamEnded(self.pid, name))
 
     def _hand_over(self, name: str, lines: list[bytes]) -> None:
         size = sum(map(len, lines)) + len(lines)
