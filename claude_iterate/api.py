@@ -31,7 +31,7 @@ from claude_iterate.views.run_view import RunRecords, RunsView, RunView
 from claude_iterate.views.story import read_story
 from claude_iterate.views.workspace_view import WorkspaceView
 from claude_iterate.workspace import project as projects
-from claude_iterate.workspace.journal.follower import JournalFollower
+from claude_iterate.workspace.journal.reader import JournalFollower
 from claude_iterate.workspace.layout import Layout, project_root
 from claude_iterate.workspace.run_folder import notes, run_lock
 

@@ -18,7 +18,7 @@ from claude_iterate.operations.playback import ConsolePlayback
 from claude_iterate.sinks.console.console import Console
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal import reader
-from claude_iterate.workspace.journal.follower import JournalFollower
+from claude_iterate.workspace.journal.reader import JournalFollower
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import control, run_lock, runner
 from claude_iterate.workspace.run_folder.runner import LIVES

@@ -13,7 +13,7 @@ from claude_iterate.views.run_view import RunRecords
 from claude_iterate.views.story import Story
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal import reader
-from claude_iterate.workspace.journal.follower import size_of
+from claude_iterate.workspace.journal.reader import size_of
 from claude_iterate.workspace.layout import Layout
 
 _LOOKED_AT = 200

@@ -98,7 +98,7 @@ def runs(layout: Layout) -> RunsView:
 def journal(layout: Layout, run: str, most: int | None = None) -> JournalView:
     """The entries of a run, or its last ones; lines that are not JSON objects are left out."""
     log = log_of(layout, run)
-    rows = (row for row in reader.documents(layout.journal(run)) if isinstance(row, dict))
+    rows = reader.JournalFollower(layout.journal(run)).documents()
     return JournalView(layout.name, run, str(log) if log else None, tuple(deque(rows, maxlen=most)))
 
 

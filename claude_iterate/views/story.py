@@ -42,8 +42,7 @@ from claude_iterate.core.tones import Tone
 from claude_iterate.text.event_lines import is_worth_a_line, short_line
 from claude_iterate.text.tool_lines import headline
 from claude_iterate.views.iteration_rows import IterationRows
-from claude_iterate.workspace.journal.follower import JournalFollower
-from claude_iterate.workspace.journal.reader import story_entries
+from claude_iterate.workspace.journal.reader import JournalFollower, story_entries
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_summary import ChangeView, changes
 

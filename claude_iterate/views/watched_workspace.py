@@ -28,7 +28,7 @@ from claude_iterate.views.listing_view import COPIED, state_of
 from claude_iterate.views.settings_view import short_count
 from claude_iterate.views.story import FollowedJournal, Story
 from claude_iterate.workspace.journal import reader
-from claude_iterate.workspace.journal.follower import size_of
+from claude_iterate.workspace.journal.reader import size_of
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import notes, run_lock
 

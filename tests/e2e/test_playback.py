@@ -9,7 +9,7 @@ import pytest
 
 from claude_iterate.operations.playback import ConsolePlayback, recorded_console
 from claude_iterate.workspace.journal import reader
-from claude_iterate.workspace.journal.follower import JournalFollower
+from claude_iterate.workspace.journal.reader import JournalFollower
 from tests.e2e.conftest import Loop
 from tests.e2e.test_steering import DONE, UNDONE
 

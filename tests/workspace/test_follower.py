@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from claude_iterate.core.events import Entry, Said
-from claude_iterate.workspace.journal.follower import JournalFollower
+from claude_iterate.workspace.journal.reader import JournalFollower
 from claude_iterate.workspace.journal.writer import JournalWriter
 
 

@@ -1,4 +1,4 @@
-"""Reads the journal of a run: all entries, the milestones, the beginning or the age.
+"""Reads the journal of a run: all entries, the milestones, the beginning, the age; and follows one that grows.
 
 Read with the ndjson package, because it goes on after a bad line.
 """
@@ -8,9 +8,8 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
-from itertools import chain
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import Any
 
 import msgspec
 import ndjson
@@ -20,43 +19,78 @@ from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold
 from claude_iterate.workspace.layout import Layout
 
+_AT_ONCE = 4 * 1024 * 1024
 _TAIL = 4 * 1024 * 1024
 """Bytes in which the last entry is found, even a very long one."""
 FINISHED = b'"event":{"event":"RunFinished"'
 """What the last lines of the journal of a run have that is over."""
 _END = 64 * 1024
-Line = TypeVar("Line", str, bytes)
-_HEAD = 120
-"""Characters of a line in which its event begins."""
+_HEAD = 240
+"""Bytes of a line in which its event begins."""
 WORDS = frozenset(
     {"Said", "Thought", "Told", "ToolCalled", "ToolAnswered", "AgentNoted", "ApiRetried", "GarbageSeen", "ErrorPrinted"}
 )
 """Events that fill a journal and have no effect once a call is over."""
 
 
-def is_word(line: str) -> bool:
+def is_word(line: bytes) -> bool:
     """True for a line that has no effect once a call is over."""
     return _kind(line) in WORDS
 
 
-def _kind(line: str) -> str:
+def _kind(line: bytes) -> str:
     """The event's name; empty when it cannot be seen."""
-    start = line.find('"event":{"event":"', 0, _HEAD) + 18
-    return line[start : line.find('"', start)] if start >= 18 else ""
+    start = line.find(b'"event":{"event":"', 0, _HEAD) + 18
+    return line[start : line.find(b'"', start)].decode("latin-1") if start >= 18 else ""
+
+
+def read(path: Path, choose: Callable[[Iterable[bytes]], Iterable[bytes]] = lambda lines: lines) -> Iterator[Entry]:
+    """The entries of a journal. A line that cannot be read is skipped: a crash may leave one at the end."""
+    with path.open("rb") as file:
+        yield from _entries(choose(file))
 
 
 def milestones(path: Path) -> Iterator[Entry]:
     """The entries that a state is folded from, without what Claude said in between: fast, however long the journal.
     Where there is no journal, there are none."""
-    return read(path, milestone_lines) if path.is_file() else iter(())
+    return read(path, _milestone_lines) if path.is_file() else iter(())
 
 
-def milestone_lines(lines: Iterable[Line]) -> Iterator[Line]:
+def story_entries(path: Path, whole: int) -> Iterator[Entry]:
+    """The entries that a story is told from: the milestones, and of a run without an end all of the last `whole` bytes,
+    where what its last call did stands. Where there is no journal, there are none."""
+    return JournalFollower(path, 0 if has_finished(path) else whole).entries()
+
+
+def as_entry(document: Any) -> Entry | None:
+    """The entry; None for what is not one, or has an event of a later version."""
+    try:
+        return msgspec.convert(document, Entry)
+    except (ValueError, RecursionError):  # msgspec.ValidationError is a ValueError
+        return None
+
+
+def _entries(lines: Iterable[bytes]) -> Iterator[Entry]:
+    return (entry for row in _parse(lines) if (entry := as_entry(row)) is not None)
+
+
+def _parse(lines: Iterable[bytes]) -> Iterator[Any]:
+    rows = ndjson.reader(line.decode("utf-8", "replace") for line in lines)
+    while True:
+        try:
+            yield next(rows)
+        except StopIteration:
+            return
+        except (ValueError, RecursionError):
+            continue
+
+
+def _milestone_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
     """The lines without what Claude said in between. Of reports of usage, which replace each other, the last one before
     anything else."""
-    usage: Line | None = None
+    usage: bytes | None = None
     for line in lines:
-        kind = _kind(line if isinstance(line, str) else line[: 2 * _HEAD].decode("latin-1"))
+        kind = _kind(line)
         if kind in WORDS:
             continue
         if kind == "UsageReported":
@@ -68,60 +102,6 @@ def milestone_lines(lines: Iterable[Line]) -> Iterator[Line]:
         yield line
     if usage is not None:
         yield usage
-
-
-def story_entries(path: Path, whole: int) -> Iterator[Entry]:
-    """The entries that a story is told from: the milestones, and of a run without an end all of the last `whole` bytes,
-    where what its last call did stands. Where there is no journal, there are none."""
-    if not path.is_file():
-        return
-    with path.open("rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - _END))
-        whole_from = size if FINISHED in file.read() else max(0, size - whole)
-        file.seek(0)
-        lines = chain(milestone_lines(_lines_until(file, whole_from)), file)
-        for row in _parse(line.decode("utf-8", "replace") for line in lines):
-            if (entry := as_entry(row)) is not None:
-                yield entry
-
-
-def _lines_until(file: IO[bytes], end: int) -> Iterator[bytes]:
-    position = 0
-    while position < end and (line := file.readline()):
-        position += len(line)
-        yield line
-
-
-def read(path: Path, choose: Callable[[Iterable[str]], Iterable[str]] = lambda lines: lines) -> Iterator[Entry]:
-    """The entries of a journal. A line that cannot be read is skipped: a crash may leave one at the end."""
-    return (entry for row in documents(path, choose) if (entry := as_entry(row)) is not None)
-
-
-def as_entry(document: Any) -> Entry | None:
-    """The entry; None for what is not one, or has an event of a later version."""
-    try:
-        return msgspec.convert(document, Entry)
-    except (ValueError, RecursionError):  # msgspec.ValidationError is a ValueError
-        return None
-
-
-def documents(path: Path, choose: Callable[[Iterable[str]], Iterable[str]] = lambda lines: lines) -> Iterator[Any]:
-    """The lines of a journal as plain values, as far as they can be read."""
-    # newline="\n": texts may contain characters such as U+2028, which must not split a line.
-    with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
-        yield from _parse(choose(file))
-
-
-def _parse(lines: Iterable[str]) -> Iterator[Any]:
-    rows = ndjson.reader(iter(lines))
-    while True:
-        try:
-            yield next(rows)
-        except StopIteration:
-            return
-        except (ValueError, RecursionError):
-            continue
 
 
 def last_run(layout: Layout, purposes: Collection[str] = ()) -> tuple[str, RunState] | None:
@@ -190,3 +170,81 @@ def age(path: Path) -> float:
         with contextlib.suppress(ValueError, RecursionError):  # cut by a crash, or by where the reading began
             return max(0.0, msgspec.json.decode(line, type=_Place).elapsed)
     return 0.0
+
+
+class JournalFollower:
+    """Gives each entry once, in order, as it is written. With `whole` only that many bytes at the end of the journal
+    are read whole; of what lies before them only the milestones are, without what Claude said in between.
+
+    A half-written line waits for the next time. A journal that is not there has added nothing: it may be put back. One
+    that is shorter than it was (`git stash`) is read again, and its entries are not given again.
+    """
+
+    def __init__(self, path: Path, whole: int | None = None, cursor: int = 0) -> None:
+        self._path = path
+        self._whole = whole
+        self._whole_from = -1 if whole is not None else 0
+        self._last = 0
+        self.cursor = cursor
+        """Bytes that were read."""
+        self.caught_up = False
+
+    def entries(self, pieces: int = 0) -> Iterator[Entry]:
+        """What was added since the last time, without lines that cannot be read and events of a later version.
+        `pieces`: at most so many steps, for readers that cannot be away for long; 0 means all."""
+        for entry in _entries(self._lines(pieces)):
+            if entry.seq > self._last:
+                self._last = entry.seq
+                yield entry
+
+    def documents(self) -> Iterator[dict[str, Any]]:
+        """The same as plain documents; those of a later version are among them."""
+        for document in _parse(self._lines()):
+            number = document.get("seq") if isinstance(document, dict) else 0
+            if not isinstance(number, int):
+                yield document
+            elif number > self._last:
+                self._last = number
+                yield document
+
+    @property
+    def share(self) -> float:
+        """How much of the journal was read, from 0 to 1."""
+        return 1.0 if self.caught_up else min(1.0, self.cursor / max(1, size_of(self._path)))
+
+    def _lines(self, pieces: int = 0) -> Iterator[bytes]:
+        taken = 0
+        self.caught_up = False
+        while not self.caught_up and (not pieces or taken < pieces):
+            before = self.cursor
+            yield from self._step()
+            self.caught_up = self.cursor == before
+            taken += 1
+
+    def _step(self) -> Iterable[bytes]:
+        try:
+            with self._path.open("rb") as file:
+                size = file.seek(0, os.SEEK_END)
+                if self._whole_from < 0:
+                    self._whole_from = max(0, size - (self._whole or 0))
+                if self.cursor > size:
+                    self.cursor = self._whole_from = 0
+                milestones = self.cursor < self._whole_from
+                file.seek(self.cursor)
+                data = file.read(min(_AT_ONCE, self._whole_from - self.cursor) if milestones else _AT_ONCE)
+                if b"\n" not in data:
+                    data += file.readline()
+        except FileNotFoundError:
+            return ()
+        whole = data[: data.rfind(b"\n") + 1]
+        self.cursor += len(whole)
+        lines = whole.split(b"\n")[:-1]
+        return _milestone_lines(lines) if milestones else lines
+
+
+def size_of(path: Path) -> int:
+    """Bytes of the journal; 0 where there is none."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

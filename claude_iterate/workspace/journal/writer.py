@@ -205,11 +205,7 @@ class JournalWriter:
     def _leave_out_words(self) -> None:
         lines = bytes(self._buffer).splitlines(keepends=True)
         # A line that is half on disk must be completed, whatever it is.
-        kept = [
-            line
-            for number, line in enumerate(lines)
-            if (self._torn and number == 0) or not is_word(line[:200].decode("utf-8", "replace"))
-        ]
+        kept = [line for number, line in enumerate(lines) if (self._torn and number == 0) or not is_word(line)]
         self._left_out += len(lines) - len(kept)
         self._buffer = bytearray(b"".join(kept))
 
