@@ -25,11 +25,10 @@ from claude_iterate.operations.project_commands import find_test_command
 from claude_iterate.operations.prompt_texts import TextSource
 from claude_iterate.operations.run_checks import find_to_leave
 from claude_iterate.operations.run_request import RunRequest
-from claude_iterate.workspace import creation, leftover_files, metadata, metadata_updates, settings_reader
+from claude_iterate.workspace import creation, leftover_files, metadata, metadata_updates, plan_file, settings_reader
 from claude_iterate.workspace.files.folders import explain_write_errors
 from claude_iterate.workspace.inheritance import Inheritance
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.plan_file import PlanFile
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import dry_run_files
 
@@ -112,7 +111,7 @@ def _texts(source: TextSource, purpose: str, values: Mapping[str, str]) -> Calla
 def _plan_reader(layout: Layout, mode: Mode, purpose: str) -> Callable[[], PlanRead | None]:
     if not mode.reads_plan or purpose != Purpose.RUN:
         return lambda: None
-    return PlanFile(layout).look
+    return functools.partial(plan_file.read_plan, layout)
 
 
 def _accepted(before: Inheritance) -> Inheritance:

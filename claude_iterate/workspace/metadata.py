@@ -212,9 +212,9 @@ def read(path: Path) -> Metadata:
     return parse(document, path)
 
 
-def write(path: Path, about: Metadata, derived: bool = False) -> None:
-    """Replace the file atomically: as it was read, with what changed. `derived` as in `atomic.open_replacement`."""
-    atomic.write_json(path, changed_document(about), derived)
+def write(path: Path, about: Metadata) -> None:
+    """Replace the file atomically: as it was read, with what changed."""
+    atomic.write_json(path, changed_document(about))
 
 
 def changed_document(about: Metadata) -> dict[str, Any]:

@@ -53,7 +53,7 @@ def record_run(layout: Layout, state: RunState, run: str, running: bool) -> None
     if short.purpose == "run" or verified:
         about = _with_run(about, short, state, layout)
     if about != before:
-        metadata.write(layout.metadata, about, derived=not verified)
+        metadata.write(layout.metadata, about)
 
 
 def refresh_from_journals(layout: Layout, about: Metadata, read: Callable[[str], RunState] | None = None) -> Metadata:

@@ -38,22 +38,6 @@ class PlacedTask(msgspec.Struct, frozen=True):
     task: Task
 
 
-class PlanFile:
-    """Reads the plan again only if one of its files changed."""
-
-    def __init__(self, layout: Layout) -> None:
-        self._layout = layout
-        self._seen: object = None
-        self._read = PlanRead()
-
-    def look(self) -> PlanRead:
-        """The plan as it is now."""
-        seen = [(str(path), _stamp(path)) for path in paths(self._layout)]
-        if seen != self._seen:
-            self._seen, self._read = seen, read_plan(self._layout)
-        return self._read
-
-
 def read_plan(layout: Layout) -> PlanRead:
     """The counts of the plan as it is now."""
     return summarize(read_texts(layout))
@@ -127,11 +111,3 @@ def paths(layout: Layout) -> list[Path]:
     except OSError:
         names = []
     return [layout.plan, *(folder / name for name in names)]
-
-
-def _stamp(path: Path) -> object:
-    try:
-        about = path.stat()
-    except OSError as error:
-        return error.errno
-    return about.st_ino, about.st_mtime_ns, about.st_ctime_ns, about.st_size

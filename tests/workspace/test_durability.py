@@ -57,14 +57,6 @@ def test_a_file_is_synced_whole_before_it_takes_its_name(tmp_path: Path, disk: D
     assert (second, third) == (("replace", str(tmp_path / "file"), 0), ("sync", str(tmp_path), 0))
 
 
-def test_a_derived_file_is_never_half_there(tmp_path: Path, disk: Disk) -> None:
-    """It is synced before it takes its name; that the name may still lead to the old file is all that is risked."""
-    atomic.write_bytes(tmp_path / "file", b"12345", derived=True)
-    (first, temporary, size), second = disk.asked
-    assert (first, Path(temporary).parent, size) == ("sync", tmp_path, 5)
-    assert second == ("replace", str(tmp_path / "file"), 0)
-
-
 def synced(disk: Disk, path: Path) -> list[int]:
     """How large the file was each time it was synced."""
     return [size for what, name, size in disk.asked if what == "sync" and name == str(path)]

@@ -42,19 +42,6 @@ def test_the_files_of_a_plan_count_together(layout: Layout) -> None:
     assert plan_file.read_plan(layout).tasks == 3
 
 
-def test_it_is_read_again_only_when_it_changed(layout: Layout) -> None:
-    """A change of the same length within the same moment is seen by the time that no program can set."""
-    reader = plan_file.PlanFile(layout)
-    layout.plan.write_text("- [ ] a\n")
-    first = reader.look()
-    assert reader.look() is first
-    layout.plan.write_text("- [x] a\n")
-    os.utime(layout.plan, ns=(1, 1))
-    assert reader.look().done == 1
-    layout.plan.unlink()
-    assert reader.look() == PlanRead()
-
-
 def folder(layout: Layout) -> None:
     layout.plan.mkdir()
 

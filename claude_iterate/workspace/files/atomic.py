@@ -20,14 +20,11 @@ _TEMPORARY = re.compile(r"\.(?P<target>.+)\.[a-z0-9_]{8}\.tmp")
 
 
 @contextlib.contextmanager
-def open_replacement(
-    path: Path, private: bool = False, derived: bool = False, follow: bool = True
-) -> Iterator[IO[bytes]]:
+def open_replacement(path: Path, private: bool = False, follow: bool = True) -> Iterator[IO[bytes]]:
     """Yields a file to write, whose `name` is temporary. Afterwards it replaces `path`; after an error nothing is left.
 
     A symlink is followed, or without `follow` replaced. The mode of an existing file is kept, unless the file is to be
-    private. After a loss of power a file that is `derived` may be the old one, whole: what is new in it can be had from
-    elsewhere.
+    private.
     """
     target = Path(os.path.realpath(path)) if follow else path
     remove_abandoned(target.parent, target.name)
@@ -46,24 +43,23 @@ def open_replacement(
         if isinstance(error, OSError) and error.filename in {None, file.name}:
             error.filename = str(target)  # a full disk names no file, and the temporary name means nothing to users
         raise
-    if not derived:
-        sync_folder(target.parent)
+    sync_folder(target.parent)
 
 
-def write_bytes(path: Path, data: bytes, derived: bool = False) -> None:
+def write_bytes(path: Path, data: bytes) -> None:
     """Replace the file."""
-    with open_replacement(path, derived=derived) as file:
+    with open_replacement(path) as file:
         file.write(data)
 
 
-def write_text(path: Path, text: str, derived: bool = False) -> None:
+def write_text(path: Path, text: str) -> None:
     """Replace the file with text in UTF-8."""
-    write_bytes(path, text.encode("utf-8", "backslashreplace"), derived)
+    write_bytes(path, text.encode("utf-8", "backslashreplace"))
 
 
-def write_json(path: Path, document: Any, derived: bool = False) -> None:
+def write_json(path: Path, document: Any) -> None:
     """Replace the file with indented JSON."""
-    write_text(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n", derived)
+    write_text(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
 
 
 def find_abandoned(folder: Path, *targets: str) -> list[Path]:

@@ -20,7 +20,7 @@ MOST = 1 << 20
 """More than any report, list or status needs."""
 _PIECE = 64 * 1024
 NOT_A_FOLDER = "a link or a file, not a folder"
-_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
 
 
 class Fingerprint(msgspec.Struct, frozen=True):
@@ -62,11 +62,11 @@ def read(path: Path, most: int = MOST) -> bytes | None:
     return found.data if found.whole else None
 
 
-def look(path: Path, most: int = MOST, links: bool = True, folder: int | None = None) -> Found:
+def look(path: Path, most: int = MOST, links: bool = True) -> Found:
     """The first `most` bytes of a regular file. What cannot be read, or is not a regular file, is an OSError; so is a
-    symbolic link, unless `links` may be followed. `folder`: an open one that the path begins at."""
+    symbolic link, unless `links` may be followed."""
     try:
-        handle = os.open(path, _FLAGS if links else _FLAGS | getattr(os, "O_NOFOLLOW", 0), dir_fd=folder)
+        handle = os.open(path, _FLAGS if links else _FLAGS | os.O_NOFOLLOW)
     except OSError as error:
         if error.errno in (errno.ENXIO, errno.EOPNOTSUPP):
             raise _irregular(path) from None
@@ -137,7 +137,7 @@ class Confinement:
     def refuse_links_out(self, paths: Iterable[Path]) -> None:
         """A WorkspaceProblem for the first path, or anything in it if it is a folder, that really lies outside."""
         for path in paths:
-            for found in (path, *_in(path)):
+            for found in (path, *_walk(path)):
                 if found.is_symlink() or found.exists():
                     self._judge(found)
 
@@ -153,6 +153,6 @@ class Confinement:
             )
 
 
-def _in(folder: Path) -> Iterable[Path]:
+def _walk(folder: Path) -> Iterable[Path]:
     for place, folders, files in os.walk(folder):
         yield from (Path(place, name) for name in (*folders, *files))

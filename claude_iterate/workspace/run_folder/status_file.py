@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable
-from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -39,16 +38,10 @@ def look(path: Path) -> StatusSnapshot:
         if error.errno == errno.ELOOP:
             return StatusSnapshot(Reading(None, (authorship.LINK,)), None)
         return StatusSnapshot(Reading(None, (f"it cannot be read: {error.strerror}",)), None)
-    reading = _parsed(found.data)
+    reading = status.parse(found.data)
     if found.names > 1 and not reading.identity:  # the id would say in which iteration it was written
         return StatusSnapshot(Reading(None, (authorship.SHARED,)), None)
     return StatusSnapshot(reading, found.fingerprint)
-
-
-@lru_cache(maxsize=1)
-def _parsed(data: bytes) -> Reading:
-    """Between two iterations the file is looked at three times, and says the same."""
-    return status.parse(data)
 
 
 def changed_at(path: Path) -> float | None:

@@ -13,9 +13,8 @@ import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from claude_iterate.system.files import try_lock
 from claude_iterate.workspace import plan_file
-from claude_iterate.workspace.files import untrusted_files
+from claude_iterate.workspace.files import atomic, untrusted_files
 from claude_iterate.workspace.layout import PROJECT_FILES, Layout
 from claude_iterate.workspace.run_folder import hook_files, notes
 
@@ -53,12 +52,11 @@ class UserFiles:
         if not self._works_off_plan:
             self._agents.update(plan_file.paths(self._layout))
         held = sum(file.size for _, file in self._known.values())
-        for label, path in self._named():
+        for label, path in self._list_files():
             if path not in self._known and len(self._known) < _MOST_FILES and os.path.lexists(path):
                 folder = Path(os.path.realpath(path.parent))
-                place = next((place for place in self._inside if folder.is_relative_to(place)), None)
-                if place is not None:
-                    self._known[path] = label, KeptFile(path, place, folder.relative_to(place))
+                if any(folder.is_relative_to(place) for place in self._inside):
+                    self._known[path] = label, KeptFile(path, folder)
             if path in self._known:
                 file = self._known[path][1]
                 held -= file.size
@@ -92,7 +90,7 @@ class UserFiles:
             return False
         return True
 
-    def _named(self) -> Iterator[tuple[str, Path]]:
+    def _list_files(self) -> Iterator[tuple[str, Path]]:
         """Each file, and under which name it is told."""
         layout = self._layout
         if not self._writes_instructions:
@@ -118,24 +116,21 @@ MOST = 4 * 1024 * 1024
 Version = tuple[int, int, int]
 
 
-def version(path: Path, folder: int | None = None) -> Version | None:
+def version(path: Path) -> Version | None:
     """Which file this is. Its number alone does not say: that of a file that was deleted is given to the next one."""
     try:
-        about = os.stat(path, dir_fd=folder, follow_symlinks=False)
+        about = path.lstat()
     except OSError:
         return None
     return about.st_ino, about.st_mtime_ns, about.st_size
 
 
 class KeptFile:
-    """One file. `place` is a folder around it that Claude cannot replace; `inside` leads from there to its folder. Both
-    are real: without a link."""
+    """One file in `folder`, which is a real path: where a link leads elsewhere now, nothing is read or written."""
 
-    def __init__(self, path: Path, place: Path, inside: Path) -> None:
+    def __init__(self, path: Path, folder: Path) -> None:
         self._path = path
-        self._name = Path(path.name)
-        self._place = place
-        self._inside = inside
+        self._folder = folder
         self._version: Version | None = None
         self._data: bytes | None = None
         self._mode = 0
@@ -148,15 +143,15 @@ class KeptFile:
     def remember(self, most: int = MOST) -> None:
         """Take the file as it is now, up to `most` bytes. One that is gone, or that has no text any more, stays as it
         was: first emptied and then deleted is deleted, too."""
-        with contextlib.suppress(OSError), self._folder() as folder:
-            now = version(self._name, folder)
-            if now in (None, self._version):
-                return
-            before, self._version, self._data = self._data, now, None
-            found = untrusted_files.look(self._name, min(most, MOST), links=False, folder=folder)
-            if found.whole:
-                self._data = found.data if found.data.strip() else before or found.data
-                self._mode = stat.S_IMODE(os.stat(self._name, dir_fd=folder, follow_symlinks=False).st_mode)
+        now = version(self._path)
+        if now in (None, self._version) or self._is_led_elsewhere:
+            return
+        before, self._version, self._data = self._data, now, None
+        with contextlib.suppress(OSError):
+            mode = stat.S_IMODE(self._path.lstat().st_mode)
+            found = untrusted_files.look(self._path, min(most, MOST), links=False)
+            if found.whole and not self._is_led_elsewhere:
+                self._data, self._mode = found.data if found.data.strip() else before or found.data, mode
 
     @property
     def is_deleted(self) -> bool:
@@ -165,40 +160,14 @@ class KeptFile:
 
     def put_back(self) -> None:
         """Write the file with the mode that it had, and its folder where that is gone, too. An OSError says why not."""
-        if Path(os.path.realpath(self._path.parent)) != self._place / self._inside:
+        if self._is_led_elsewhere:
             raise OSError(errno.ELOOP, "a link leads its folder elsewhere", str(self._path))
-        with self._folder(make=True) as folder:
-            # As `atomic` calls it, who removes what a killed writer left.
-            temporary = f".{self._name}.{os.urandom(4).hex()}.tmp"
-            handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=folder)
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    try_lock(handle)
-                    file.write(self._data or b"")
-                    file.flush()
-                    os.fchmod(handle, self._mode)
-                    os.fsync(handle)
-                    os.rename(temporary, self._name, src_dir_fd=folder, dst_dir_fd=folder)
-            except BaseException:
-                with contextlib.suppress(OSError):
-                    os.unlink(temporary, dir_fd=folder)
-                raise
-            with contextlib.suppress(OSError):
-                os.fsync(folder)  # makes the rename itself durable, where the file system lets us
-            self._version = version(self._name, folder)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with atomic.open_replacement(self._folder / self._path.name, private=True, follow=False) as file:
+            file.write(self._data or b"")
+            os.fchmod(file.fileno(), self._mode)
+        self._version = version(self._path)
 
-    @contextlib.contextmanager
-    def _folder(self, make: bool = False) -> Iterator[int]:
-        """Its folder, open. Those that are gone are an OSError, unless they are to be made."""
-        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-        handle = os.open(self._place, flags)
-        try:
-            for name in self._inside.parts:
-                if make:
-                    with contextlib.suppress(FileExistsError):
-                        os.mkdir(name, dir_fd=handle)
-                above, handle = handle, os.open(name, flags, dir_fd=handle)
-                os.close(above)
-            yield handle
-        finally:
-            os.close(handle)
+    @property
+    def _is_led_elsewhere(self) -> bool:
+        return Path(os.path.realpath(self._path.parent)) != self._folder
