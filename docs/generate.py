@@ -31,7 +31,7 @@ from claude_iterate.core.outcomes.classes import CLASSES, COUNTED_FAILURES, ENDI
 from claude_iterate.core.reports import status
 from claude_iterate.core.rules.between import BETWEEN_RULES, PROOF_RULES, STARTING_RULES
 from claude_iterate.core.rules.during import CHECK_RULES, HOOK_RULES, RUNNING_RULES
-from claude_iterate.core.rules.signals_and_requests import REQUEST_RULES, signal_came
+from claude_iterate.core.rules.steering import REQUEST_RULES, signal_came
 from claude_iterate.core.settings.catalogue import Setting, catalogue
 
 REFERENCE = Path(__file__).parent / "reference"

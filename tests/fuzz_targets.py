@@ -33,9 +33,9 @@ from claude_iterate.core.redact import Redactor
 from claude_iterate.core.reports import fallbacks, prose_review, requirements, status, validation
 from claude_iterate.core.settings.catalogue import catalogue
 from claude_iterate.core.settings.layers import layer_from_document, layer_from_environment, resolve
-from claude_iterate.core.state.handover import resumption
+from claude_iterate.core.state.carry_over import resume_from
+from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import fold
 from claude_iterate.engine.call import evidence
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.run_spec import zone
@@ -185,7 +185,7 @@ def kept_journal(chance: Random, folder: Path) -> None:
     lines[place] = fuzz_inputs.encoded(chance, changed) + b"\n"
     keeper.path.write_bytes(fuzz_inputs.data(chance, b"".join(lines)))
     state = fold(reader.milestones(keeper.path))
-    resumption("r", state, 1.0)
+    resume_from("r", state, 1.0)
 
 
 def status_file(chance: Random, folder: Path) -> None:

@@ -11,8 +11,7 @@ from claude_iterate.cli import output
 from claude_iterate.core import formats
 from claude_iterate.core.rules import next_steps
 from claude_iterate.core.rules.next_steps import CommandLine
-from claude_iterate.core.state.condition import condition
-from claude_iterate.core.state.items_done import items_done
+from claude_iterate.core.state.condition import condition, items_done
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.tones import UNPROVEN, state_words
 from claude_iterate.errors import ExpectedError, UsageProblem

@@ -26,7 +26,7 @@ from claude_iterate.core.rules.absence import patiently
 from claude_iterate.core.rules.breaker import budget
 from claude_iterate.core.rules.during import decide_running
 from claude_iterate.core.rules.verdicts import Cut, Wait
-from claude_iterate.core.state.call_state import Call, busy_with
+from claude_iterate.core.state.call import Call, busy_with
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.run_spec import zone
 from claude_iterate.engine.supervisor import ProcessCallbacks, Supervisor

@@ -18,8 +18,8 @@ from claude_iterate.core.formats import money
 from claude_iterate.core.outcomes.classes import WELL
 from claude_iterate.core.outcomes.signatures import shown, signature
 from claude_iterate.core.rules import hints
-from claude_iterate.core.state.call_state import Call
-from claude_iterate.core.state.sessions import continuation
+from claude_iterate.core.rules.sessions import continuation
+from claude_iterate.core.state.call import Call
 from claude_iterate.core.task_identity import checksum, identity
 from claude_iterate.engine.call import AgentCall, outcome_of_call, outcome_of_problem
 from claude_iterate.engine.run_spec import Texts

@@ -18,8 +18,7 @@ import msgspec
 from claude_iterate.agent.processes.child import Exited, Message, Printed, StreamEnded
 from claude_iterate.core.events import HeldBack, Requested, Warned
 from claude_iterate.core.events.enums import Verb
-from claude_iterate.core.rules.signals_and_requests import effect_of, signal_came
-from claude_iterate.core.state.requests import answer
+from claude_iterate.core.rules.steering import answer, effect_of, signal_came
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.engine.status_reports import StatusReports

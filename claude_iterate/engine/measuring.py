@@ -17,7 +17,7 @@ from claude_iterate.core.events.enums import Point, Purpose
 from claude_iterate.core.formats import join_names, one_line, shorten
 from claude_iterate.core.rules.during import decide_check
 from claude_iterate.core.rules.verdicts import Ask, Begin, Finish, ProofStep, RunHook, RunStopScripts, Verdict
-from claude_iterate.core.state.work_steps import contradiction, moved
+from claude_iterate.core.state.work import find_contradiction, find_progress
 from claude_iterate.engine.shell_command import ProgramEnd, run_program, shell_program
 from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.project.junit_files import JunitProblem, find_written, read_junit_files
@@ -106,9 +106,9 @@ class Measuring:
             look = msgspec.structs.replace(first, changes=None)
         tests = self._run_tests()
         changes = _changes(look)
-        progress = moved(self._recorder.state, changes, tests)
+        progress = find_progress(self._recorder.state, changes, tests)
         self._record([WorkMeasured(number, changes, tests, progress, notes=look.notes)], number, look)
-        if odd := contradiction(self._recorder.state):
+        if odd := find_contradiction(self._recorder.state):
             hint = "The report is the agent's word; this is measured."
             self._recorder.warn_once(f"Iteration {number}: {odd}", hint, about="claim")
 

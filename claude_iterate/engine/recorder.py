@@ -10,9 +10,9 @@ import msgspec
 
 from claude_iterate.core.events import Entry, Event, Warned
 from claude_iterate.core.redact import Redactor
-from claude_iterate.core.state.handover import retold
+from claude_iterate.core.state.carry_over import retell_start
+from claude_iterate.core.state.fold import reduce
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import reduce
 
 
 class Journal(Protocol):
@@ -106,7 +106,7 @@ class Recorder:
 
     def known(self) -> Entry | None:
         """One entry from which all can be known that was recorded before the last batch; None before the first."""
-        event = retold(self._before)
+        event = retell_start(self._before)
         return Entry(1, self._before.started_at, 0.0, event) if event is not None else None
 
     def settle(self) -> None:

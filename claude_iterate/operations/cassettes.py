@@ -26,8 +26,8 @@ from claude_iterate.core.events.run import JOURNAL_FORMAT
 from claude_iterate.core.formats import plural
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.settings.declared import Settings
+from claude_iterate.core.state.fold import reduce
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import reduce
 from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.views import run_view

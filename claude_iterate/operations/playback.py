@@ -16,9 +16,9 @@ import msgspec
 
 from claude_iterate.core.events import Entry, RunStarted
 from claude_iterate.core.settings.modes import stop_settings
-from claude_iterate.core.state.recorded_settings import recorded_settings
+from claude_iterate.core.state.condition import recorded_settings
+from claude_iterate.core.state.fold import reduce
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import reduce
 from claude_iterate.sinks.console.console import Console
 from claude_iterate.sinks.fanout import Sink
 from claude_iterate.system.files import near

@@ -26,7 +26,7 @@ from claude_iterate.core.events import (
 from claude_iterate.core.events.run import JOURNAL_FORMAT
 from claude_iterate.core.formats import join_names, plural
 from claude_iterate.core.redact import Redactor
-from claude_iterate.core.state.recorded_settings import recorded_settings
+from claude_iterate.core.state.condition import recorded_settings
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.operations import playback
 from claude_iterate.operations.cassettes import RecordedCall, RecordedCalls, raw_outputs

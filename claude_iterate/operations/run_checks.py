@@ -18,7 +18,7 @@ from claude_iterate.core.formats import duration
 from claude_iterate.core.rules import next_steps, trips
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import MODES, Mode
-from claude_iterate.core.state.steps import fold
+from claude_iterate.core.state.fold import fold
 from claude_iterate.core.tones import CHANGED, UNPROVEN
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.operations import permissions

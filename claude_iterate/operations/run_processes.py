@@ -24,8 +24,8 @@ from claude_iterate.core.events import HeldBack, WaitStarted
 from claude_iterate.core.events.enums import Kind, Why
 from claude_iterate.core.settings.declared import PERMISSION_MODES
 from claude_iterate.core.settings.layers import layer_from_document
+from claude_iterate.core.state.fold import fold_from
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import fold_from
 from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.errors import ExpectedError
 from claude_iterate.operations import run_checks

@@ -10,7 +10,7 @@ import time
 
 import msgspec
 
-from claude_iterate.core.state.requests import UNCHANGED
+from claude_iterate.core.rules.steering import UNCHANGED
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout

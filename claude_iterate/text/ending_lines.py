@@ -12,7 +12,7 @@ from claude_iterate.core.formats import duration, join_names, money, one_line, p
 from claude_iterate.core.rules.endings import in_words, sign
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import MODES
-from claude_iterate.core.state.items_done import items_done
+from claude_iterate.core.state.condition import items_done
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.text import proof_lines, run_lines
 

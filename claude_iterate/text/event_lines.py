@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from claude_iterate.core import events
 from claude_iterate.core.formats import one_line, plural, shorten
 from claude_iterate.core.rules.endings import made_plan
-from claude_iterate.core.state.requests import answer
+from claude_iterate.core.rules.steering import answer
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.text import proof_lines, run_lines, wait_lines
 from claude_iterate.text.ending_lines import closing

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.formats import cost, duration, join_names, plural
-from claude_iterate.core.state.call_state import Spending
+from claude_iterate.core.state.call import Spending
 from claude_iterate.views.iteration_rows import FileCounts, Row, TestsView
 from claude_iterate.views.story import Story
 from claude_iterate.workspace.run_summary import PlanCounts, TokenCounts, plan_counts

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from claude_iterate.core.events import RunStarted
 from claude_iterate.core.formats import one_line
 from claude_iterate.core.rules.next_steps import renamed
+from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import fold
 from claude_iterate.errors import UsageProblem
 from claude_iterate.views.run_totals import Total
 from claude_iterate.views.story import EvidenceView, Now, Story, read_story

@@ -36,8 +36,8 @@ from claude_iterate.core import events
 from claude_iterate.core.rules.completion import changed_proof
 from claude_iterate.core.rules.proof import proof_of
 from claude_iterate.core.state import condition as conditions
+from claude_iterate.core.state.fold import reduce
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import reduce
 from claude_iterate.core.tones import Tone
 from claude_iterate.text.event_lines import is_worth_a_line, short_line
 from claude_iterate.text.tool_lines import headline

@@ -19,8 +19,7 @@ from claude_iterate.core.rules.endings import in_words
 from claude_iterate.core.rules.next_steps import go_on, renamed
 from claude_iterate.core.sanitize import sanitize_terminal
 from claude_iterate.core.settings.modes import stop_settings
-from claude_iterate.core.state.items_done import items_done
-from claude_iterate.core.state.recorded_settings import recorded_settings
+from claude_iterate.core.state.condition import items_done, recorded_settings
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.tones import Line, Tone, state_words, tone, tone_of_line
 from claude_iterate.text.wait_lines import words_for

@@ -7,9 +7,9 @@ from msgspec.structs import replace
 
 from claude_iterate.core.events import Carried, ProofDefined, Resumed, Trip
 from claude_iterate.core.events.run import JOURNAL_FORMAT
-from claude_iterate.core.state.handover import handed_on, resumption
+from claude_iterate.core.state.carry_over import carry_over, resume_from
+from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import fold
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace import metadata, task_file
 from claude_iterate.workspace.journal import reader
@@ -110,7 +110,7 @@ def _reset_cause(layout: Layout, handed: Carried, reset: bool) -> str:
 
 
 def _totals_after(state: RunState) -> Carried:
-    return state.carried if state.started is not None and state.started.dry_run else handed_on(state)
+    return state.carried if state.started is not None and state.started.dry_run else carry_over(state)
 
 
 def _find_unfinished(layout: Layout, newest: str, state: RunState) -> _Unfinished | None:
@@ -135,13 +135,13 @@ def _resume(layout: Layout, newest: str, state: RunState, unfinished: _Unfinishe
             f" run {run}.",
             f"Wait for that one; or start again here: claude-iterate reset {layout.name}, then run it.",
         )
-    resumed = resumption(run, before, reader.age(layout.journal(run)))
-    carried = replace(before.carried, report=None if redefined else handed_on(before).report)
+    resumed = resume_from(run, before, reader.age(layout.journal(run)))
+    carried = replace(before.carried, report=None if redefined else carry_over(before).report)
     if run == newest:
-        return Inheritance(carried, resumed, killed, reset_by=_reset_cause(layout, handed_on(before), False))
+        return Inheritance(carried, resumed, killed, reset_by=_reset_cause(layout, carry_over(before), False))
     handed = _totals_after(state)
     # What the killed run spent comes with its state; carried is all the rest, including what was spent since.
-    since = max(0.0, handed.cost_usd - handed_on(before).cost_usd)
+    since = max(0.0, handed.cost_usd - carry_over(before).cost_usd)
     cost, partly = carried.cost_usd + since, handed.cost_is_lower_bound
     carried = replace(carried, cost_usd=cost, cost_is_lower_bound=partly, runs=max(0, handed.runs - 1))
     # A proof made since then decides; a claim is judged again, or dropped if the instructions changed.
@@ -149,4 +149,4 @@ def _resume(layout: Layout, newest: str, state: RunState, unfinished: _Unfinishe
     resumed = replace(resumed, findings=findings)
     if redefined:
         resumed = replace(resumed, last_status=None, claim=replace(resumed.claim, proof=None))
-    return Inheritance(carried, resumed, killed, reset_by=_reset_cause(layout, handed_on(before), False))
+    return Inheritance(carried, resumed, killed, reset_by=_reset_cause(layout, carry_over(before), False))

@@ -15,8 +15,8 @@ from claude_iterate.core import formats, task_identity
 from claude_iterate.core.events import Tokens
 from claude_iterate.core.rules.next_steps import KILLED, go_on
 from claude_iterate.core.settings.modes import MODES
+from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import fold
 from claude_iterate.workspace import metadata, task_file
 from claude_iterate.workspace.files.folders import explain_write_errors
 from claude_iterate.workspace.journal import reader

@@ -16,10 +16,8 @@ from claude_iterate.core.events.enums import Reason, ending_of
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.endings import in_words
 from claude_iterate.core.rules.next_steps import KILLED, go_on
-from claude_iterate.core.state import breaker_steps
-from claude_iterate.core.state.condition import condition
-from claude_iterate.core.state.handover import handed_on
-from claude_iterate.core.state.items_done import items_done
+from claude_iterate.core.state.carry_over import carry_over, carry_over_breaker, recent_calls
+from claude_iterate.core.state.condition import condition, items_done
 from claude_iterate.core.state.run_state import RunState
 
 _UNKNOWN = RunStarted("", "", "loop", 0, 0, "", "", ())
@@ -177,7 +175,7 @@ def summarise(kind: type[Kind], run: str, state: RunState, running: bool, **more
     failed = state.last_outcome if state.last_outcome and state.last_outcome.kind != "ok" else None
     spent = state.spending
     real = not started.dry_run  # what a dry run says of money and proof is made up
-    handed = handed_on(state) if real else started.carried
+    handed = carry_over(state) if real else started.carried
     return kind(
         id=run,
         purpose=started.purpose,
@@ -226,7 +224,7 @@ def _ending(state: RunState, running: bool) -> dict[str, Any]:
 
 def _breaker(state: RunState) -> BreakerCounts:
     """As the next run takes it over."""
-    standing, calls = breaker_steps.handed_on(state), len(breaker_steps.recent_calls(state))
+    standing, calls = carry_over_breaker(state), len(recent_calls(state))
     tripped = standing.trip.why if standing.trip is not None else None
     counted = (standing.unmoved, standing.failures, standing.errors, standing.red)
     return BreakerCounts(*counted, tripped=tripped, calls_in_last_hour=calls)

@@ -12,9 +12,9 @@ from claude_iterate.core import events
 from claude_iterate.core.events import AgentExited, AgentNoted, Entry, IterationStarted, LimitReported
 from claude_iterate.core.outcomes.classes import classify
 from claude_iterate.core.outcomes.evidence import Granted
-from claude_iterate.core.state.call_state import Call
+from claude_iterate.core.state.call import Call
+from claude_iterate.core.state.fold import fold_from, reduce
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import fold_from, reduce
 from claude_iterate.engine.call import evidence
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"

@@ -18,7 +18,7 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.enums import Kind, Purpose
 from claude_iterate.core.reports.status import Status
-from claude_iterate.core.state.steps import fold
+from claude_iterate.core.state.fold import fold
 from claude_iterate.workspace import metadata_updates
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project

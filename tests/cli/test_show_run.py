@@ -30,7 +30,7 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.enums import Kind, Purpose, Reason, Verb
 from claude_iterate.core.reports.status import Status
-from claude_iterate.core.state.steps import fold
+from claude_iterate.core.state.fold import fold
 from claude_iterate.workspace import metadata_updates
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import run_lock

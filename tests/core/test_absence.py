@@ -18,8 +18,8 @@ from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.absence import PAUSES, patiently
 from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.verdicts import Begin, Finish
+from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import fold
 from tests.core.building import facts
 
 LOST = Outcome(Kind.AUTH, "401", "Log in")

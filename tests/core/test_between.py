@@ -34,9 +34,9 @@ from claude_iterate.core.rules.during import RUNNING_RULES, decide_running
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.proof import digest
 from claude_iterate.core.rules.verdicts import Ask, Begin, Cut, Finish, Measure, Verdict, Verify, Wait
-from claude_iterate.core.state.call_state import Call
+from claude_iterate.core.state.call import Call
+from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import fold
 from tests.core.building import facts
 
 

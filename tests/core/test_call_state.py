@@ -27,8 +27,8 @@ from claude_iterate.core.events import (
     UsageReported,
 )
 from claude_iterate.core.events.enums import Cause
-from claude_iterate.core.state.call_state import STDERR_KEPT, Call, Spending
-from claude_iterate.core.state.steps import fold
+from claude_iterate.core.state.call import STDERR_KEPT, Call, Spending
+from claude_iterate.core.state.fold import fold
 
 
 def call_after(*events: Event) -> Call:

@@ -27,7 +27,7 @@ from claude_iterate.core.outcomes.classes import (
     classify,
 )
 from claude_iterate.core.outcomes.evidence import Evidence, Granted
-from claude_iterate.core.state.steps import fold
+from claude_iterate.core.state.fold import fold
 
 
 def test_words_of_the_model_are_no_evidence() -> None:

@@ -11,11 +11,11 @@ from claude_iterate.core import events
 from claude_iterate.core.events import Event
 from claude_iterate.core.events.enums import ENDINGS, Kind, Purpose, Reason, Verb, Why
 from claude_iterate.core.reports.status import Status
+from claude_iterate.core.state.carry_over import resume_from
+from claude_iterate.core.state.claims import claim_is_open
 from claude_iterate.core.state.condition import CHANGES, CONDITIONS, KILLED, condition
-from claude_iterate.core.state.handover import resumption
-from claude_iterate.core.state.requests import claim_is_open
+from claude_iterate.core.state.fold import fold, reduce
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import fold, reduce
 
 OK, LIMIT = events.Outcome(Kind.OK), events.Outcome(Kind.USAGE_LIMIT)
 CLAIM = Status(True)
@@ -96,7 +96,7 @@ def walk(chance: random.Random) -> Iterator[tuple[tuple[str, str], str]]:
     purpose = chance.choice([Purpose.RUN] * 6 + [Purpose.VERIFY, Purpose.SETUP])
     before, state, word = None, RunState(), "[*]"
     if purpose == Purpose.RUN and chance.random() < 0.3:
-        before = resumption("a", killed(chance), 1.0)
+        before = resume_from("a", killed(chance), 1.0)
     event: Event | None = started(purpose, before)
     for number in range(1, 40):
         if event is None:

@@ -18,9 +18,9 @@ from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules import endings
 from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.verdicts import Begin, Finish, Verify
-from claude_iterate.core.state.handover import resumption
+from claude_iterate.core.state.carry_over import resume_from
+from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import fold
 from claude_iterate.text.run_lines import claim_dropped, iteration_finished
 from tests.core.building import entries, facts
 
@@ -75,7 +75,7 @@ def test_a_proof_decides_all_the_same(kind: Kind) -> None:
 
 def test_it_holds_over_a_kill() -> None:
     """A run that goes on does not believe the claim either, though the outcome is forgotten."""
-    resumed = resumption("r", claimed(Kind.TIMEOUT), 1.0)
+    resumed = resume_from("r", claimed(Kind.TIMEOUT), 1.0)
     assert (resumed.claim.sound, resumed.last_status is not None, resumed.last_outcome) == (False, True, None)
 
 

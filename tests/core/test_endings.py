@@ -30,8 +30,8 @@ from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.next_steps import CommandLine, about, again, go_on, renamed
 from claude_iterate.core.rules.proof import tampering
 from claude_iterate.core.rules.verdicts import Finish
+from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import fold
 from claude_iterate.text.ending_lines import points
 from claude_iterate.workspace.run_summary import RunSummary, summarise
 from tests.core.building import entries, facts

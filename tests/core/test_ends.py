@@ -24,10 +24,10 @@ from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.during import decide_running
 from claude_iterate.core.rules.verdicts import Begin, Cut, Finish, Verify, Wait
-from claude_iterate.core.state.call_state import Call
-from claude_iterate.core.state.handover import handed_on, resumption
+from claude_iterate.core.state.call import Call
+from claude_iterate.core.state.carry_over import carry_over, resume_from
+from claude_iterate.core.state.fold import fold, reduce
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import fold, reduce
 from tests.core.building import facts
 
 DONE = Status(True, summary="all done")
@@ -167,13 +167,13 @@ def test_a_limit_without_a_known_end_is_looked_at_again_in_five_minutes() -> Non
 def test_findings_reach_the_next_run_until_they_were_worked_on(state: RunState, findings: str) -> None:
     """Those of a failed proof; those of an earlier run if this one neither worked nor proved anything."""
     before = RunStarted("r", "w", "loop", 9, 1, "h", "0", ("c",), carried=Carried(findings="old"))
-    assert handed_on(replace(state, started=before)).findings == findings
+    assert carry_over(replace(state, started=before)).findings == findings
 
 
 def test_an_overload_is_still_to_be_waited_for_after_a_kill() -> None:
     """Like a usage limit; a failure is tried again at once."""
     for kind, left in ((Kind.TRANSIENT, True), (Kind.USAGE_LIMIT, True), (Kind.CRASH, False)):
-        assert (resumption("a", RunState(last_outcome=Outcome(kind)), 1.0).last_outcome is not None) == left
+        assert (resume_from("a", RunState(last_outcome=Outcome(kind)), 1.0).last_outcome is not None) == left
 
 
 def test_an_iteration_ends_waits_and_keeps_the_last_report() -> None:

@@ -9,6 +9,7 @@ from msgspec.structs import asdict, replace
 
 from claude_iterate.core.events import (
     AgentStarted,
+    BreakerCarryOver,
     Carried,
     Changes,
     CheckResult,
@@ -32,7 +33,6 @@ from claude_iterate.core.events import (
     RunStarted,
     ScriptResult,
     SnapshotTaken,
-    Standing,
     StopScriptsRun,
     Tokens,
     Trip,
@@ -49,9 +49,9 @@ from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.proof import digest
 from claude_iterate.core.rules.verdicts import Begin, Finish, Verdict, Verify, Wait
-from claude_iterate.core.state.handover import handed_on, resumption, retold
+from claude_iterate.core.state.carry_over import carry_over, resume_from, retell_start
+from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import Plans, RunState
-from claude_iterate.core.state.steps import fold
 from tests.core.building import facts
 
 NOT_HANDED_ON = {
@@ -102,7 +102,7 @@ def state_of(*events: Event) -> RunState:
 
 
 def resumed(state: RunState) -> RunState:
-    again = RunStarted("b", "w", "loop", 9, 1, "h", "0", ("c",), resumed=resumption("a", state, 7.0))
+    again = RunStarted("b", "w", "loop", 9, 1, "h", "0", ("c",), resumed=resume_from("a", state, 7.0))
     return fold([Entry(1, 600.0, 0.0, again)])
 
 
@@ -221,7 +221,7 @@ FULL = RunState(
 def test_every_field_that_is_handed_on_arrives(name: str) -> None:
     """Neither the writer nor the reader of `Resumed` forgets one."""
     assert fields(FULL)[name] != fields(RunState())[name], "the example needs a value for this field"
-    assert fields(resumption("a", FULL, 7.0))[name] == fields(FULL)[name]
+    assert fields(resume_from("a", FULL, 7.0))[name] == fields(FULL)[name]
     assert fields(resumed(FULL))[name] == fields(FULL)[name]
 
 
@@ -230,12 +230,12 @@ def test_a_journal_that_lost_its_beginning_can_be_told_by_one_entry() -> None:
     carried = Carried(3, 0.5, 2)
     started = RunStarted("r", "w", "loop", 5, 1, "h", "0", ("c",), carried=carried)
     left = replace(FULL, started=started)
-    event = retold(left)
+    event = retell_start(left)
     assert event is not None
     again = fold([Entry(1, 5.0, 0.0, event)])
     assert (again.iterations, again.total_cost_usd) == (left.iterations, left.total_cost_usd)
     assert (again.streaks, again.carried) == (left.streaks, carried)
-    assert retold(RunState()) is None
+    assert retell_start(RunState()) is None
 
 
 def test_money_of_a_call_that_was_killed_is_handed_on() -> None:
@@ -243,17 +243,17 @@ def test_money_of_a_call_that_was_killed_is_handed_on() -> None:
     journal that is told again while the call is on leaves it out, because its end will tell it."""
     paid = iteration(1, cost_usd=0.5, tokens=Tokens(1))
     killed = state_of(*paid, IterationStarted(2), UsageReported(Tokens(10, 1), 0.25))
-    after = resumption("a", killed, 1.0)
+    after = resume_from("a", killed, 1.0)
     assert (after.cost_usd, after.tokens, after.cost_is_lower_bound) == (0.75, Tokens(11, 1), True)
-    carried = handed_on(killed)
+    carried = carry_over(killed)
     assert (carried.cost_usd, carried.cost_is_lower_bound) == (0.75, True)
     later = RunStarted("b", "w", "loop", 9, 1, "h", "0", ("c",), carried=carried)
-    assert handed_on(fold([Entry(1, 600.0, 0.0, later)])).cost_is_lower_bound
-    told = retold(killed)
+    assert carry_over(fold([Entry(1, 600.0, 0.0, later)])).cost_is_lower_bound
+    told = retell_start(killed)
     assert told is not None
     assert told.resumed is not None
     assert (told.resumed.cost_usd, told.resumed.cost_is_lower_bound) == (0.5, False)
-    assert not handed_on(state_of(*paid)).cost_is_lower_bound
+    assert not carry_over(state_of(*paid)).cost_is_lower_bound
 
 
 @pytest.mark.parametrize("story", STORIES)
@@ -336,8 +336,10 @@ def test_what_earlier_runs_left_to_a_run_that_ended_as_completed(purpose: Purpos
     """Changes of the proof stand until they are undone or accepted. The breaker is settled by a run that completed the
     task alone: `verify`, `validate`, `edit` and `setup` end as completed, too."""
     trip = Trip("no_progress", "after 3 iterations without progress", "r", 1.0)
-    carried = Carried(changes=(ProofChange("check", "check.sh", "changed"),), refuses=True, breaker=Standing(trip=trip))
+    carried = Carried(
+        changes=(ProofChange("check", "check.sh", "changed"),), refuses=True, breaker=BreakerCarryOver(trip=trip)
+    )
     started = RunStarted("r", "t", "loop", 9, 1, "h", "0", ("c",), purpose=purpose, carried=carried)
-    left = handed_on(fold([Entry(1, 1.0, 1.0, started), Entry(2, 2.0, 2.0, RunFinished("completed"))]))
+    left = carry_over(fold([Entry(1, 1.0, 1.0, started), Entry(2, 2.0, 2.0, RunFinished("completed"))]))
     stands = purpose != Purpose.RUN
     assert (bool(left.changes), left.refuses, left.breaker.trip is not None) == (True, True, stands)

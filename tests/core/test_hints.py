@@ -9,7 +9,7 @@ from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.reports.fallbacks import from_block
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.hints import says_done, told
-from claude_iterate.core.state.steps import fold
+from claude_iterate.core.state.fold import fold
 from tests.core.building import entries
 
 

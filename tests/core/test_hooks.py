@@ -32,9 +32,9 @@ from claude_iterate.core.rules.verdicts import Begin, Cut, Finish, RunHook, Wait
 from claude_iterate.core.settings.catalogue import build, catalogue
 from claude_iterate.core.settings.declared import HookSettings
 from claude_iterate.core.settings.layers import layer_from_environment, unknown_variables
-from claude_iterate.core.state.handover import resumption
+from claude_iterate.core.state.carry_over import resume_from
+from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import fold
 from tests.core.building import entries, facts
 
 ALL = (Point.STARTED, Point.NEXT_ITERATION, Point.ITERATION_FINISHED, Point.FINISHED)
@@ -142,7 +142,7 @@ def test_a_skip_uses_the_number_and_is_bounded(bound: int) -> None:
 
 def resumed(*events: Event) -> RunState:
     """The state of the run that goes on after a kill right after these events."""
-    taken = resumption("r", after(*events), 9.0)
+    taken = resume_from("r", after(*events), 9.0)
     return after(RunStarted("s", "w", "loop", 9, 1, "h", "0", ("c",), hooks=ALL[1:], resumed=taken))
 
 
@@ -166,7 +166,7 @@ def test_a_kill_between_a_skip_and_its_record_asks_again() -> None:
 
 def test_a_hook_that_was_added_later_hears_of_nothing_old() -> None:
     """An iteration from before the hook was there is not told to it."""
-    taken = resumption("r", after(started(), *worked(1)), 9.0)
+    taken = resume_from("r", after(started(), *worked(1)), 9.0)
     state = after(RunStarted("s", "w", "loop", 9, 1, "h", "0", ("c",), hooks=ALL[1:], resumed=taken))
     assert decide(state, facts(0.0)) == RunHook(Point.NEXT_ITERATION, 2)
 

@@ -26,8 +26,8 @@ from claude_iterate.core.events import (
 from claude_iterate.core.events.enums import Kind, Reason, Why
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.core.settings.declared import NOTIFY_EVENTS
+from claude_iterate.core.state.fold import reduce
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import reduce
 from claude_iterate.sinks.notifications import notices as subject
 from claude_iterate.sinks.notifications.notices import Notice, notices
 

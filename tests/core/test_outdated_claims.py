@@ -19,8 +19,8 @@ from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.verdicts import Begin, Finish, Verify
+from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import fold
 from claude_iterate.core.task_identity import UNREADABLE, identity
 from tests.core.building import facts
 

@@ -26,9 +26,9 @@ from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Begin, Finish, Verdict, Verify
 from claude_iterate.core.settings.modes import MODES
+from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import fold
-from claude_iterate.core.state.work_steps import moved
+from claude_iterate.core.state.work import find_progress
 from tests.core.building import entries, facts
 
 OPEN, DONE = PlanRead(open=2, done=1, fingerprint="a"), PlanRead(done=3, fingerprint="b")
@@ -157,10 +157,10 @@ def test_planning_completes_with_a_report_and_a_plan() -> None:
 def test_another_plan_is_progress_in_plan_mode_alone() -> None:
     """A planning run without commits goes on; in build mode a tick is no evidence of work."""
     story = (OPEN, *iteration(Status(False)), DONE)
-    assert moved(after("plan", *story), None, None) == ("plan",)
-    assert moved(after("build", *story), None, None) == ()
-    assert moved(after("plan", OPEN, *iteration(Status(False))), None, None) == ()
-    assert moved(after("plan", PlanRead(), *iteration(Status(False)), OPEN), None, None) == ("plan",)
+    assert find_progress(after("plan", *story), None, None) == ("plan",)
+    assert find_progress(after("build", *story), None, None) == ()
+    assert find_progress(after("plan", OPEN, *iteration(Status(False))), None, None) == ()
+    assert find_progress(after("plan", PlanRead(), *iteration(Status(False)), OPEN), None, None) == ("plan",)
 
 
 def test_other_modes_know_no_plan() -> None:

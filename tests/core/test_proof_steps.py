@@ -26,9 +26,9 @@ from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.facts import Inspection
 from claude_iterate.core.rules.proof import digest, judge, start_verification
 from claude_iterate.core.rules.verdicts import Begin, Finish, HoldReview, JudgeClaim, RunCheck, Verdict, Verify
-from claude_iterate.core.state.handover import resumption
+from claude_iterate.core.state.carry_over import resume_from
+from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import fold
 from tests.core.building import entries, facts
 
 CLAIM = IterationFinished(1, Outcome(Kind.OK), Status(True))
@@ -147,7 +147,7 @@ def test_a_review_that_could_not_be_held_is_another_proof() -> None:
 
 def test_a_kill_between_the_steps_leaves_the_green_checks() -> None:
     """The proof begins again with the review, if the project is the same."""
-    left = resumption("r", state_of(STARTED, *GREEN, PASSED), 1.0)
+    left = resume_from("r", state_of(STARTED, *GREEN, PASSED), 1.0)
     assert (left.claim.verification, left.claim.checked) == (None, PASSED)
     state, known = RunState(claim=left.claim), facts(9, checks=CHECKS, auto_verify=True)
     again = start_verification(state, known, Verify(1, review=True), "p", "")

@@ -27,8 +27,8 @@ from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.during import decide_running
 from claude_iterate.core.rules.verdicts import Ask, Begin, Cut, Finish, Wait
+from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import fold
 from tests.core.building import facts
 
 WAIT = WaitStarted(Why.USAGE_LIMIT, 1000.0, window="five_hour")

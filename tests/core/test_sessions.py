@@ -25,12 +25,12 @@ from claude_iterate.core.events.groups import Session
 from claude_iterate.core.outcomes.classes import classify
 from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.core.rules.between import decide
+from claude_iterate.core.rules.sessions import FRESH, Continuation, continuation
 from claude_iterate.core.rules.verdicts import Begin
 from claude_iterate.core.settings.catalogue import build
-from claude_iterate.core.state.handover import handed_on, resumption
+from claude_iterate.core.state.carry_over import carry_over, resume_from
+from claude_iterate.core.state.fold import fold, fold_from
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.sessions import FRESH, Continuation, continuation
-from claude_iterate.core.state.steps import fold, fold_from
 from tests.core.building import facts
 
 ID = "8f2faae9-8052-4836-ac33-af634375cd69"
@@ -84,7 +84,7 @@ def test_a_session_that_was_not_used_for_long_is_not_resumed() -> None:
     assert continuation(state, hour, used + 3601).session == ""
     never = build({"session": "resume", "session_expiry": 0.0})
     assert continuation(state, never, used + 1e9) == Continuation(ID)
-    killed = after(RunStarted("r2", "w", "loop", 5, 1, "h", "0", ("c",), resumed=resumption("r1", state, 9)))
+    killed = after(RunStarted("r2", "w", "loop", 5, 1, "h", "0", ("c",), resumed=resume_from("r1", state, 9)))
     assert continuation(killed, hour, used + 3601).session == ""
 
 
@@ -102,7 +102,7 @@ def test_reboots_are_recorded_once_and_counted() -> None:
     assert continuation(nothing, resume, 9.0).reboot is None
     done = fold_from(asked, [Entry(9, 9.0, 9.0, IterationStarted(1)), Entry(10, 9.0, 9.0, Rebooted(Reboot.USER, ID))])
     assert (done.reboots, done.session) == (1, Session())
-    again = after(RunStarted("r2", "w", "loop", 5, 1, "h", "0", ("c",), resumed=resumption("r1", done, 9)))
+    again = after(RunStarted("r2", "w", "loop", 5, 1, "h", "0", ("c",), resumed=resume_from("r1", done, 9)))
     assert again.reboots == 1
 
 
@@ -187,9 +187,9 @@ def test_the_session_and_the_tokens_survive_a_crash() -> None:
     result = ResultReported("success", cost_usd=0.5, tokens=Tokens(10, 20, 30, 40))
     state = after(STARTED, IterationStarted(1), done, IterationStarted(2, resumes=ID), result)
     handed = msgspec.json.encode(
-        RunStarted("r2", "w", "loop", 5, 1, "h", "0", ("c",), resumed=resumption("r1", state, 9))
+        RunStarted("r2", "w", "loop", 5, 1, "h", "0", ("c",), resumed=resume_from("r1", state, 9))
     )
     again = after(msgspec.json.decode(handed, type=RunStarted))
     assert (again.session.id, again.session.context) == (ID, 0.5)
     assert (again.cost_usd, again.tokens) == (1.5, Tokens(11, 22, 33, 44))
-    assert handed_on(state).cost_usd == 1.5
+    assert carry_over(state).cost_usd == 1.5

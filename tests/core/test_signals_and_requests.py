@@ -19,10 +19,10 @@ from claude_iterate.core.events import (
 from claude_iterate.core.events.enums import Cause, Kind, Verb, Why
 from claude_iterate.core.rules.between import decide, decide_start
 from claude_iterate.core.rules.during import decide_check
-from claude_iterate.core.rules.signals_and_requests import effect_of, signal_came
+from claude_iterate.core.rules.steering import effect_of, signal_came
 from claude_iterate.core.rules.verdicts import Cut, Finish, Wait
+from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import fold
 from tests.core.building import facts
 
 

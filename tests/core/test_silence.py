@@ -7,8 +7,8 @@ import pytest
 from claude_iterate.core.events import Changes, Event, IterationFinished, Outcome, WorkMeasured
 from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.reports.status import Status
+from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import fold
 from tests.core.building import entries
 
 BOXES = Status(False, 1, 2, source="boxes")

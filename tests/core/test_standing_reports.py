@@ -19,9 +19,9 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.enums import Kind, Reason
 from claude_iterate.core.reports.status import Change, Status
-from claude_iterate.core.state.handover import handed_on
+from claude_iterate.core.state.carry_over import carry_over
+from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import fold
 
 MORE, CLAIM = Status(False, 1, 2), Status(True, 2, 2)
 STARTED = RunStarted("r", "w", "loop", 5, 1, "h", "0", ("claude",))
@@ -74,12 +74,12 @@ def test_the_next_run_begins_with_the_work_as_it_stands() -> None:
     """Before its first report, and after a claim that failed; nothing is left of a task that is done."""
     refuted = [*iteration(1, MORE), *iteration(2, CLAIM), VerificationFinished(1, passed=False)]
     for run in ([*iteration(1, MORE)], refuted, [*refuted, RunFinished("verification_failed")]):
-        carried = handed_on(fold_of(STARTED, *run))
+        carried = carry_over(fold_of(STARTED, *run))
         again = structs.replace(STARTED, carried=carried)
         assert told(again) == told(again, IterationStarted(1)) == MORE
         assert told(again, *iteration(1, CLAIM), VerificationFinished(1, passed=False)) == MORE
     assert (
-        handed_on(fold_of(STARTED, *iteration(1, MORE), *iteration(2, CLAIM), RunFinished("completed"))).report is None
+        carry_over(fold_of(STARTED, *iteration(1, MORE), *iteration(2, CLAIM), RunFinished("completed"))).report is None
     )
 
 

@@ -41,10 +41,10 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.enums import Cause, Kind, Why
 from claude_iterate.core.reports.status import Change, Status
-from claude_iterate.core.state.call_state import Call, advance
-from claude_iterate.core.state.handover import handed_on
+from claude_iterate.core.state.call import Call, advance
+from claude_iterate.core.state.carry_over import carry_over
+from claude_iterate.core.state.fold import fold, fold_from, reduce
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import fold, fold_from, reduce
 from claude_iterate.views.iteration_rows import IterationRows
 from tests.core.building import entries
 
@@ -125,7 +125,7 @@ def test_totals_reach_over_runs() -> None:
     """A run carries what came before; an iteration in which it was killed does not count."""
     state = after(STARTED, IterationStarted(1), finished(cost=0.5), IterationStarted(2))
     assert (state.total_iterations, state.total_cost_usd) == (8, 2.0)
-    assert handed_on(state) == Carried(8, 2.0, 3)
+    assert carry_over(state) == Carried(8, 2.0, 3)
 
 
 @pytest.mark.parametrize(

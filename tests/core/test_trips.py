@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from claude_iterate.core.events import (
+    BreakerCarryOver,
     BreakerReset,
     Carried,
     Changes,
@@ -19,7 +20,6 @@ from claude_iterate.core.events import (
     RunFinished,
     RunStarted,
     ScriptResult,
-    Standing,
     StopScriptsRun,
     TestCounts,
     Trip,
@@ -33,9 +33,9 @@ from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Begin, Finish, RunStopScripts, Verdict
 from claude_iterate.core.settings.catalogue import build
-from claude_iterate.core.state.handover import handed_on
+from claude_iterate.core.state.carry_over import carry_over
+from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import fold
 from tests.core.building import entries, facts
 
 NOTHING = Changes(how="git")
@@ -277,7 +277,7 @@ def test_scripts_are_asked_once_after_each_iteration() -> None:
 
 
 def carried_after(*rows: list[Event], ending: RunFinished) -> Carried:
-    return handed_on(after(*rows, [ending]))
+    return carry_over(after(*rows, [ending]))
 
 
 def test_counts_go_on_after_any_end() -> None:
@@ -293,7 +293,7 @@ def test_counts_go_on_after_any_end() -> None:
 def test_a_completed_task_hands_on_no_counts() -> None:
     """What comes after it is another task."""
     carried = carried_after(iteration(1), iteration(2), ending=RunFinished("completed"))
-    assert carried.breaker == Standing()
+    assert carried.breaker == BreakerCarryOver()
 
 
 def test_a_trip_is_handed_on_with_its_reason_run_and_time() -> None:
@@ -302,7 +302,7 @@ def test_a_trip_is_handed_on_with_its_reason_run_and_time() -> None:
     carried = carried_after(*(iteration(number) for number in (1, 2, 3)), ending=ending)
     trip = carried.breaker.trip
     assert trip == Trip("no_progress", "after 3 iterations without progress", "000013-x", 11.0)
-    verified = handed_on(after([RunFinished("verification_failed")], first=started(carried)))
+    verified = carry_over(after([RunFinished("verification_failed")], first=started(carried)))
     assert verified.breaker == carried.breaker
     assert after(first=started(carried, dry_run=True)).streaks.unmoved == 0
     assert trips.refusal("t", TRIP) == "t was stopped after 3 iterations without progress (run 12)."
@@ -310,21 +310,21 @@ def test_a_trip_is_handed_on_with_its_reason_run_and_time() -> None:
 
 def test_a_reset_clears_everything() -> None:
     """Counters, the trip, what was seen."""
-    carried = Carried(breaker=Standing(3, 2, 4, "a", "said a", 1, TRIP))
+    carried = Carried(breaker=BreakerCarryOver(3, 2, 4, "a", "said a", 1, TRIP))
     state = after([BreakerReset("run")], first=started(carried))
-    assert handed_on(state).breaker == Standing()
+    assert carry_over(state).breaker == BreakerCarryOver()
     assert ends(after([BreakerReset("run")], iteration(1), first=started(carried)), no_progress=3) == ""
 
 
 def test_a_trial_iteration_closes_the_breaker_or_trips_it_again() -> None:
     """After the cooldown. One that moves closes it, one that does not ends the run with the reason of then."""
-    before = started(Carried(breaker=Standing(trip=TRIP)))
+    before = started(Carried(breaker=BreakerCarryOver(trip=TRIP)))
     assert ends(after(first=before)) == ""
     assert ends(after(iteration(1), first=before)) == "no_progress"
     moved = after(iteration(1, moved=True), first=before)
     assert ends(moved) == ""
-    assert handed_on(moved).breaker.trip is None
-    pattern = started(Carried(breaker=Standing(trip=Trip("pattern", "because", "000001-x", 1.0))))
+    assert carry_over(moved).breaker.trip is None
+    pattern = started(Carried(breaker=BreakerCarryOver(trip=Trip("pattern", "because", "000001-x", 1.0))))
     assert ends(after(iteration(1), first=pattern)) == "pattern"
 
 
@@ -352,7 +352,7 @@ def test_the_pace_counts_calls_of_earlier_runs() -> None:
     """Those of the last hour, whatever ended the run."""
     state = after()
     state = replace(state, waiting=replace(state.waiting, calls=(1.0, 5000.0, 9000.0)), last_at=9100.0)
-    carried = handed_on(state)
+    carried = carry_over(state)
     assert carried.calls == (9000.0,)
     waits = decide(after(first=started(carried)), facts(0, wall=9200.0, calls_per_hour=1))
     assert isinstance(waits, WaitStarted)

@@ -27,9 +27,9 @@ from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.proof import digest
 from claude_iterate.core.rules.verdicts import Begin, Finish, Verify, Wait
-from claude_iterate.core.state.handover import resumption
+from claude_iterate.core.state.carry_over import resume_from
+from claude_iterate.core.state.fold import fold, reduce
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import fold, reduce
 from claude_iterate.text import wait_lines
 from tests.core.building import facts
 
@@ -78,7 +78,7 @@ def test_a_clock_that_is_set_back_does_not_prolong_a_wait() -> None:
     state = after(finished(LIMIT), WaitStarted(Why.USAGE_LIMIT, 1060.0))  # at 500, 2 seconds into the run
     assert decide(state, facts(5, wall=-1e6)) == Wait(562)
     assert decide(state, facts(562, wall=-1e6)) == WaitEnded(Why.USAGE_LIMIT)
-    again = after(RunStarted("b", "w", "loop", 9, 1, "h", "0", ("c",), resumed=resumption("a", state, 0)), at=560)
+    again = after(RunStarted("b", "w", "loop", 9, 1, "h", "0", ("c",), resumed=resume_from("a", state, 0)), at=560)
     assert decide(again, facts(5, wall=-1e6)) == Wait(501)
 
 
@@ -184,7 +184,7 @@ def test_a_reserve_is_kept() -> None:
     assert wait.until == 2060
     assert decide(state, facts(0, wall=1000, reserve={"five_hour": 5})) == Begin(1)
     assert decide(state, facts(0, wall=3000, reserve={"five_hour": 20})) == Begin(1)
-    killed = RunStarted("b", "w", "loop", 9, 1, "h", "0", ("c",), resumed=resumption("a", state, 0))
+    killed = RunStarted("b", "w", "loop", 9, 1, "h", "0", ("c",), resumed=resume_from("a", state, 0))
     assert decide(after(killed), facts(0, wall=1000, reserve={"five_hour": 20})) == stop
 
 
@@ -222,7 +222,7 @@ def test_a_killed_run_hands_on_its_whole_standing() -> None:
         ResultReported(cost_usd=0.25),
         wait,
     )
-    resumed = resumption("r1", killed, 100.0)
+    resumed = resume_from("r1", killed, 100.0)
     again = RunStarted("r2", "w", "loop", 9, 1, "h", "0", ("c",), carried=killed.carried, resumed=resumed)
     state = after(again)
     assert (state.iterations, state.streaks.failures, state.cost_usd, state.wait) == (2, 1, 1.25, wait)

@@ -17,9 +17,9 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.reports.status import Change, Status
+from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import fold
-from claude_iterate.core.state.work_steps import contradiction, moved
+from claude_iterate.core.state.work import find_contradiction, find_progress
 from tests.core.building import entries
 
 
@@ -112,7 +112,7 @@ def test_what_counts_as_progress(
 ) -> None:
     """Commits, files, and tests that became green. Without the counts of before, or by fewer tests, none did."""
     state = state_of(*iteration(1, WorkMeasured(1, NOTHING, before)), *iteration(2))
-    assert moved(state, changes, tests) == what
+    assert find_progress(state, changes, tests) == what
 
 
 @pytest.mark.parametrize("complete", [False, True])
@@ -123,7 +123,7 @@ def test_items_that_are_only_claimed_are_no_progress(complete: bool) -> None:
         report = Status(complete, 10 * number, 60)
         change = StatusChanged(report, Change())
         told += [IterationStarted(number), change, IterationFinished(number, Outcome(Kind.OK), report)]
-        assert moved(state_of(*told), NOTHING, None) == ()
+        assert find_progress(state_of(*told), NOTHING, None) == ()
         told.append(WorkMeasured(number, NOTHING))
     assert state_of(*told).streaks.unmoved == 6
 
@@ -142,4 +142,4 @@ def test_a_report_of_work_without_a_change_is_a_contradiction(before: Status | N
     """What the first report of a run counts may have been done before the run: that is the base line."""
     first = iteration(1, status=before) if before is not None else []
     state = state_of(*first, *iteration(2, WorkMeasured(2, NOTHING), status=now))
-    assert bool(contradiction(state)) == says
+    assert bool(find_contradiction(state)) == says

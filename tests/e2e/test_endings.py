@@ -18,8 +18,8 @@ import pytest
 from claude_iterate.cli.boundary import main
 from claude_iterate.core.events.enums import ENDINGS, exit_code
 from claude_iterate.core.rules.endings import SIGNS
+from claude_iterate.core.state.fold import reduce
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import reduce
 from claude_iterate.core.tones import tone
 from claude_iterate.selftest.harness.script_steps import INIT, RESULT, done, more
 from claude_iterate.selftest.harness.scripted_project import Done

@@ -9,9 +9,9 @@ from pathlib import Path
 import msgspec
 
 from claude_iterate.core.events import Entry, IterationStarted, RunStarted, Said
-from claude_iterate.core.state.recorded_settings import recorded_settings
+from claude_iterate.core.state.condition import recorded_settings
+from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import fold
 from claude_iterate.operations.playback import ConsolePlayback, recorded_console
 from claude_iterate.workspace.journal.reader import JournalFollower
 

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from claude_iterate.core.events import Entry, Event, RunStarted
+from claude_iterate.core.state.fold import reduce
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import reduce
 from claude_iterate.sinks.fanout import Sink
 
 BEGAN = 1760538225.0  # 2025-10-15T14:23:45Z

@@ -20,8 +20,8 @@ from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.core.settings.catalogue import build
 from claude_iterate.core.settings.declared import Settings
+from claude_iterate.core.state.fold import reduce
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import reduce
 from claude_iterate.sinks.notifications.notifier import CAPACITY, Notifier, is_wanted
 from tests.recording_receiver import Received, Receiver
 

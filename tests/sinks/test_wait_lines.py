@@ -7,7 +7,7 @@ import pytest
 from claude_iterate.core.events import IterationFinished, Outcome, Requested, WaitEnded, WaitStarted
 from claude_iterate.core.events.enums import Kind, Verb, Why
 from claude_iterate.core.reports.status import Status
-from claude_iterate.core.state.steps import fold
+from claude_iterate.core.state.fold import fold
 from claude_iterate.text import wait_lines
 from tests.sinks.conftest import BEGAN, MakeEntry, MakeStarted
 

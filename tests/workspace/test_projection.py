@@ -19,8 +19,8 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.enums import Kind, Reason
 from claude_iterate.core.reports.status import Status
+from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import fold
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.views.listing_view import listing
 from claude_iterate.views.workspace_view import workspace_view

@@ -15,9 +15,9 @@ from claude_iterate.cli.terminal_steering import Keys, listening
 from claude_iterate.core.events import Entry
 from claude_iterate.core.events.enums import Verb, exit_code
 from claude_iterate.core.rules.next_steps import CommandLine, go_on
-from claude_iterate.core.state.recorded_settings import recorded_settings
+from claude_iterate.core.state.condition import recorded_settings
+from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import fold
 from claude_iterate.operations.attach import AttachedRun, ShownRun, find_run
 from claude_iterate.operations.playback import recorded_console
 from claude_iterate.sinks.console.console import Console

@@ -29,11 +29,11 @@ from claude_iterate.core.events.call import (
     WorkMeasured,
 )
 from claude_iterate.core.events.groups import (
+    BreakerCarryOver,
     BreakerReset,
     Hints,
     PatternSeen,
     ScriptResult,
-    Standing,
     StopScriptsRun,
     Trip,
 )

@@ -61,7 +61,7 @@ class Trip(msgspec.Struct, frozen=True, omit_defaults=True):
     at: float
 
 
-class Standing(msgspec.Struct, frozen=True, omit_defaults=True):
+class BreakerCarryOver(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the breaker counts, handed on to the next run: iterations without progress, failures in a row, iterations
     with the same error, and test runs in a row that were red. `task` is the identity of the instructions."""
 

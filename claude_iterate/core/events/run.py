@@ -10,11 +10,11 @@ from claude_iterate.core.events.call import Outcome
 from claude_iterate.core.events.enums import Point, Purpose, Reason
 from claude_iterate.core.events.groups import (
     Breaker,
+    BreakerCarryOver,
     Claim,
     Hints,
     HookState,
     Session,
-    Standing,
     Streaks,
     Waiting,
     Work,
@@ -60,7 +60,7 @@ class Carried(msgspec.Struct, frozen=True, omit_defaults=True):
     cost_is_lower_bound: bool = False
     changes: tuple[ProofChange, ...] = ()
     refuses: bool = False
-    breaker: Standing = Standing()
+    breaker: BreakerCarryOver = BreakerCarryOver()
     calls: tuple[float, ...] = ()
     replaced: tuple[str, ...] = ()
     report: Status | None = None

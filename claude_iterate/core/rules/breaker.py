@@ -12,7 +12,7 @@ from claude_iterate.core.outcomes.evidence import FOR_ONE_RUN
 from claude_iterate.core.rules import next_steps
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Finish, Verdict
-from claude_iterate.core.state.requests import claim_is_open
+from claude_iterate.core.state.claims import claim_is_open
 from claude_iterate.core.state.run_state import RunState
 
 

@@ -12,7 +12,7 @@ from claude_iterate.core.formats import join_names, one_line, shorten
 from claude_iterate.core.rules import next_steps
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.proof import BOTH, CHECKS, REVIEW, TAMPERED, checks_are_green, proof_of
-from claude_iterate.core.state.claim_steps import CUT_OFF
+from claude_iterate.core.state.claims import CUT_OFF
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.tones import CHANGED, PLAN, REPORT
 

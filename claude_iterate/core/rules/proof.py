@@ -24,7 +24,7 @@ from claude_iterate.core.reports.review import INVALID, VERIFIED
 from claude_iterate.core.rules import breaker, next_steps, schedule, waits
 from claude_iterate.core.rules.facts import Facts, Inspection
 from claude_iterate.core.rules.verdicts import Finish, HoldReview, JudgeClaim, RunCheck, Verdict, Verify, Wait
-from claude_iterate.core.state.requests import claim_is_open
+from claude_iterate.core.state.claims import claim_is_open
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.tampering.comparison import all_described
 from claude_iterate.core.task_identity import UNREADABLE, checksum, is_same_task

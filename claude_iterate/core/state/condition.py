@@ -1,4 +1,4 @@
-"""What a run is doing, in one word: `list`, `show`, JSON and every other view take it from here. Pure.
+"""What a run is doing, in one word, and how far it is: `list`, `show`, JSON and every other view take it from here.
 
 The word is a condition below while the run goes on, `killed` if it cannot go on by itself, and at its end the reason.
 `CHANGES` is what can follow what; the diagram in the reference is drawn from it, and a test walks it.
@@ -8,9 +8,17 @@ from __future__ import annotations
 
 from typing import Literal
 
+import msgspec
+
+from claude_iterate.core.events import PlanRead, RunStarted
 from claude_iterate.core.events.enums import Purpose
-from claude_iterate.core.state.requests import claim_is_open
+from claude_iterate.core.reports.status import Status
+from claude_iterate.core.settings.catalogue import canonical
+from claude_iterate.core.settings.declared import Settings
+from claude_iterate.core.settings.layers import layer_from_document, resolve
+from claude_iterate.core.state.claims import claim_is_open
 from claude_iterate.core.state.run_state import RunState
+from claude_iterate.errors import SettingsProblem
 
 Live = Literal["starting", "running", "verifying", "waiting", "paused", "stopping"]
 
@@ -87,3 +95,40 @@ def live(state: RunState) -> Live:
         return "paused"
     begun = state.iterations or state.streaks.retries or state.one_off is not None
     return "running" if begun else "starting"
+
+
+class Items(msgspec.Struct, frozen=True):
+    """So many of so many; `of_plan`: they are tasks of the plan."""
+
+    done: int
+    total: int
+    of_plan: bool = False
+
+
+def items_done(state: RunState) -> Items | None:
+    """As the run has it now; None when nothing is counted."""
+    return counted_items(state.status, state.plans.now)
+
+
+def counted_items(status: Status | None, plan: PlanRead | None) -> Items | None:
+    """What plan or report count."""
+    if plan is not None and plan.tasks:
+        return Items(plan.done, plan.tasks, True)
+    return Items(status.completed or 0, status.total) if status is not None and status.total else None
+
+
+_WITHOUT_SECRETS = ("output", "colors", "attended", "exit_codes", "stop.")
+"""Settings that readers of a run depend on; their values hold no secrets, so the journal has them as they were."""
+
+
+def recorded_settings(started: RunStarted) -> Settings:
+    """What the run's settings say about its console and its breaker. A value that this version does not know counts as
+    not set."""
+    layers = []
+    for key, value in started.settings.items():
+        if key.startswith(_WITHOUT_SECRETS) and canonical(key) is not None:
+            try:
+                layers.append(layer_from_document("journal", "journal", {key: value}))
+            except SettingsProblem:
+                continue
+    return resolve(layers).settings

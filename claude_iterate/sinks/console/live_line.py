@@ -8,7 +8,7 @@ from collections.abc import Callable
 from claude_iterate.core.events import ApiRetried, Entry, IterationFinished, ToolCalled
 from claude_iterate.core.formats import age, clip, money, width
 from claude_iterate.core.settings.declared import StopSettings
-from claude_iterate.core.state.items_done import items_done
+from claude_iterate.core.state.condition import items_done
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.sinks.console.safe_stream import Output
 from claude_iterate.text import run_lines

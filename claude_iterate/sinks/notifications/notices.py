@@ -20,7 +20,7 @@ from claude_iterate.core.outcomes.classes import FINE, RETRIED
 from claude_iterate.core.reports.status import describe
 from claude_iterate.core.rules.completion import changed_proof
 from claude_iterate.core.rules.endings import in_words, made_plan, sign
-from claude_iterate.core.state.items_done import items_done
+from claude_iterate.core.state.condition import items_done
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.tones import UNPROVEN
 from claude_iterate.text import proof_lines

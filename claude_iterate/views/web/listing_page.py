@@ -11,7 +11,7 @@ import time
 import msgspec
 
 from claude_iterate.core.formats import cost, plural
-from claude_iterate.core.state.items_done import items_done
+from claude_iterate.core.state.condition import items_done
 from claude_iterate.core.tones import state_words, tone
 from claude_iterate.text import local_times
 from claude_iterate.views.listing_view import WorkspaceRow, listing

@@ -18,7 +18,7 @@ from claude_iterate.core.formats import duration, moment
 from claude_iterate.core.rules.endings import in_words
 from claude_iterate.core.rules.next_steps import go_on
 from claude_iterate.core.sanitize import sanitize_terminal
-from claude_iterate.core.state.items_done import items_done
+from claude_iterate.core.state.condition import items_done
 from claude_iterate.text import local_times
 from claude_iterate.text.wait_lines import words_for
 from claude_iterate.views import iteration_charts, watched_workspace

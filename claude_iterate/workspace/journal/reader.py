@@ -15,8 +15,8 @@ import msgspec
 import ndjson
 
 from claude_iterate.core.events import Entry, RunStarted
+from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import fold
 from claude_iterate.workspace.layout import Layout
 
 _AT_ONCE = 4 * 1024 * 1024

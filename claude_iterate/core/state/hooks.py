@@ -10,38 +10,21 @@ from claude_iterate.core.events.groups import HookState
 from claude_iterate.core.state.run_state import RunState
 
 
-def hooked(state: RunState, event: events.HookStarted | events.HookFinished) -> RunState:
-    """A hook begins or has ended."""
-    return hook_started(state, event) if isinstance(event, events.HookStarted) else hook_finished(state, event)
-
-
-def hook_started(state: RunState, event: events.HookStarted) -> RunState:
+def on_hook_started(state: RunState, event: events.HookStarted, _entry: events.Entry) -> RunState:
     """A hook begins. The first signal in `iteration_finished` lets it end, unless a stop was asked for before."""
-    hooks = state.hooks
-    same = (hooks.hook_point, hooks.hook_number) == (event.point, event.number)
     patience = -1 if event.point == Point.ITERATION_FINISHED and state.stop is None else 0
-    hooks = replace(
-        hooks,
-        hook_point=event.point,
-        hook_number=event.number,
-        hooks_ran=hooks.hooks_ran if same else (),
-        hook_running=event.scope,
-        hook_signals=patience,
-    )
+    hooks = replace(_at_point(state.hooks, event), hook_running=event.scope, hook_signals=patience)
     return replace(state, hooks=hooks)
 
 
-def hook_finished(state: RunState, event: events.HookFinished) -> RunState:
+def on_hook_finished(state: RunState, event: events.HookFinished, _entry: events.Entry) -> RunState:
     """A hook has ended. Its point is done when no other hook of it is left; a skip, an abort or a stop does not prepare
     the iteration: a run that goes on after a kill asks again."""
-    same = (state.hooks.hook_point, state.hooks.hook_number) == (event.point, event.number)
-    ran = (*(state.hooks.hooks_ran if same else ()), event.scope)
-    failed = (*state.hooks.hooks_failed, *([event.path] if event.means == Meaning.FAILED else ()))
+    hooks = _at_point(state.hooks, event)
+    failed = (*hooks.hooks_failed, *([event.path] if event.means == Meaning.FAILED else ()))
     hooks = replace(
-        state.hooks,
-        hook_point=event.point,
-        hook_number=event.number,
-        hooks_ran=ran,
+        hooks,
+        hooks_ran=(*hooks.hooks_ran, event.scope) if event.left else (),
         hook_running="",
         last_hook=event,
         hooks_failed=tuple(dict.fromkeys(failed)),
@@ -54,16 +37,22 @@ def hook_finished(state: RunState, event: events.HookFinished) -> RunState:
         hooks = replace(hooks, hook_owed=0)
     elif event.point == Point.NEXT_ITERATION and event.means in {Meaning.GO_ON, Meaning.FAILED}:
         hooks = replace(hooks, hook_prepared=event.number)
-    return replace(state, hooks=replace(hooks, hooks_ran=()))
+    return replace(state, hooks=hooks)
 
 
-def signalled(state: RunState, event: events.StopRequested) -> HookState:
+def _at_point(hooks: HookState, event: events.HookStarted | events.HookFinished) -> HookState:
+    """What ran at another point, or for another iteration, is no longer of interest."""
+    same = (hooks.hook_point, hooks.hook_number) == (event.point, event.number)
+    ran = hooks.hooks_ran if same else ()
+    return replace(hooks, hook_point=event.point, hook_number=event.number, hooks_ran=ran)
+
+
+def hooks_after_signal(hooks: HookState, event: events.StopRequested) -> HookState:
     """A signal while a hook runs may end it."""
-    hooks = state.hooks
     return replace(hooks, hook_signals=hooks.hook_signals + 1) if event.by.startswith("SIG") else hooks
 
 
-def iteration_finished(state: RunState, event: events.IterationFinished) -> HookState:
+def hooks_after_iteration(state: RunState, event: events.IterationFinished) -> HookState:
     """A counted iteration is over: `iteration_finished` is owed, unless a hook skipped the iteration."""
     hooks, wanted = state.hooks, state.started.hooks if state.started is not None else ()
     last = hooks.last_hook

@@ -1,56 +1,54 @@
-"""What a request changes in the state of a run, and what the run answers to it."""
+"""What a signal or a request of the user makes happen, and what the run answers to it.
+
+The engine records what the rules say."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import assert_never
 
-from msgspec.structs import replace
-
-from claude_iterate.core.events import Rebooted, Requested, StopRequested
-from claude_iterate.core.events.enums import Cause, Reboot, Verb
-from claude_iterate.core.events.groups import Session
-from claude_iterate.core.state import hook_steps
+from claude_iterate.core.events import Event, IterationFinished, Outcome, Requested, StopRequested, WaitEnded
+from claude_iterate.core.events.enums import Kind, Verb
+from claude_iterate.core.state.claims import claim_is_open
 from claude_iterate.core.state.run_state import RunState
 
-_LONG_AGO = -1e9
+Asked = Callable[[RunState, Requested], Event | None]
 
 
-def asked(state: RunState, event: Requested | StopRequested) -> RunState:
-    """A step of the fold: a request or a signal."""
-    return requested(state, event) if isinstance(event, Requested) else stop_requested(state, event)
+def signal_came(state: RunState, name: str) -> StopRequested:
+    """Ctrl-C: stop after the iteration under way; at once if there is none, because checks and reviews can be
+    repeated. A second Ctrl-C, or any other signal: at once."""
+    return StopRequested(name, now=state.stop is not None or name != "SIGINT" or not state.iteration)
 
 
-def requested(state: RunState, event: Requested) -> RunState:
-    """A step of the fold: the user steers. A verb of another version changes nothing."""
-    now = state.requests
-    match event.verb:
-        case Verb.PAUSE:
-            return replace(state, requests=replace(now, paused=True))
-        case Verb.RESUME:
-            return replace(state, requests=replace(now, paused=False))
-        case Verb.GO:
-            return replace(state, requests=replace(now, approved=state.iterations + 1))
-        case Verb.SKIP | Verb.REBOOT if state.iteration:
-            return replace(state, requests=replace(now, cut=Cause(event.verb)), last_ended=_LONG_AGO)
-        case Verb.SKIP | Verb.RETRY if state.call is None and not claim_is_open(state):
-            # Between iterations there is nothing to cut; the pause between them is over.
-            return replace(state, last_ended=_LONG_AGO)
-        case Verb.REBOOT:
-            given_up = Rebooted(Reboot.USER, state.session.id, state.session.context) if state.session.id else None
-            return replace(state, session=Session(reboot=given_up or state.session.reboot))
-    return state
+def stop_was_said(state: RunState, request: Requested) -> Event | None:
+    """`stop`: after the iteration under way; at once with `--now`, or if there is none."""
+    if request.verb != Verb.STOP:
+        return None
+    return StopRequested(request.by, now=request.now or not state.iteration)
 
 
-def stop_requested(state: RunState, event: StopRequested) -> RunState:
-    """A step of the fold. The first request names the reason; later ones can only make it urgent."""
-    stop = event if state.stop is None else replace(state.stop, now=state.stop.now or event.now)
-    return replace(state, requests=replace(state.requests, stop=stop), hooks=hook_steps.signalled(state, event))
+def wait_is_cut_short(state: RunState, request: Requested) -> Event | None:
+    """`retry` or `skip` in a wait: the wait is over."""
+    if request.verb not in {Verb.RETRY, Verb.SKIP} or state.wait is None:
+        return None
+    return WaitEnded(state.wait.why, by=request.verb)
 
 
-def claim_is_open(state: RunState) -> bool:
-    """The last iteration reported that all is done, and that has not been judged yet: it is being verified, unless the
-    run waits to do so or ends."""
-    return state.last_status is not None and state.last_status.complete and state.proof is None
+def question_is_skipped(state: RunState, request: Requested) -> Event | None:
+    """`skip` as the answer of an attended run: the iteration's number is used up, and all else stays as it was."""
+    if request.verb != Verb.SKIP or request.by != "answer":
+        return None
+    number, session = state.iterations + 1, state.session
+    return IterationFinished(number, Outcome(Kind.SKIPPED), session=session.id, context=session.context)
+
+
+REQUEST_RULES: tuple[Asked, ...] = (stop_was_said, wait_is_cut_short, question_is_skipped)
+
+
+def effect_of(state: RunState, request: Requested) -> Event | None:
+    """What a request makes happen beyond its step in the fold: what the first rule that fits says."""
+    return next((event for rule in REQUEST_RULES if (event := rule(state, request)) is not None), None)
 
 
 _PAUSED = "Already paused."

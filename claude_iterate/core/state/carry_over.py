@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from claude_iterate.core.events import Carried, Resumed, RunStarted
+from claude_iterate.core.events import BreakerCarryOver, Carried, Resumed, RunStarted, Trip
 from claude_iterate.core.events.enums import Kind, Purpose
 from claude_iterate.core.events.groups import Claim
 from claude_iterate.core.reports.status import Status
-from claude_iterate.core.state import breaker_steps
-from claude_iterate.core.state.claim_steps import standing
+from claude_iterate.core.state.claims import standing_report
 from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.state.work import CARRIED_STREAKS
 
 
-def handed_on(state: RunState) -> Carried:
+def carry_over(state: RunState) -> Carried:
     """What the next run has to know of this one and of all before it."""
     spent = state.spending
     cost, partly = state.total_cost_usd + spent.cost_usd, state.total_is_lower_bound or spent.at_least
@@ -28,17 +28,36 @@ def handed_on(state: RunState) -> Carried:
         cost_is_lower_bound=partly,
         changes=state.changes,
         refuses=bool(state.changes) and refuses,
-        breaker=breaker_steps.handed_on(state),
-        calls=breaker_steps.recent_calls(state),
+        breaker=carry_over_breaker(state),
+        calls=recent_calls(state),
         replaced=_replaced(state),
         report=_report(state),
     )
 
 
+def carry_over_breaker(state: RunState) -> BreakerCarryOver:
+    """What the next run has to know of the breaker, after any end. A task that is done leaves nothing."""
+    if state.task_is_done:
+        return BreakerCarryOver()
+    trip, ended = state.breaker.trip, state.finished
+    known = ended.task if ended is not None else state.started.task if state.started is not None else ""
+    task = (known if state.iterations else "") or state.carried.breaker.task
+    if ended is not None and ended.tripped:
+        run = state.started.run if state.started is not None else ""
+        trip = Trip(ended.reason, ended.tripped, run, state.last_at)
+    counted = {name: getattr(state.streaks, name) for name in CARRIED_STREAKS}
+    return BreakerCarryOver(**counted, trip=trip, task=task)
+
+
+def recent_calls(state: RunState) -> tuple[float, ...]:
+    """The calls that the pace of the next run has to count."""
+    return tuple(at for at in state.waiting.calls if at > state.last_at - _HOUR)
+
+
 def _report(state: RunState) -> Status | None:
     """How far the work is; what was left to do of a task that is done is an earlier story."""
     proven = state.proof is not None and state.proof.passed
-    return None if state.task_is_done or proven else standing(state, claim=False)
+    return None if state.task_is_done or proven else standing_report(state, claim=False)
 
 
 def _replaced(state: RunState) -> tuple[str, ...]:
@@ -49,7 +68,7 @@ def _replaced(state: RunState) -> tuple[str, ...]:
     return state.finished.replaced if looked and state.finished is not None else state.carried.replaced
 
 
-def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
+def resume_from(run: str, state: RunState, elapsed: float) -> Resumed:
     """What a run takes over from this one, which was killed. The iteration under way is done again, with its number."""
     spent, judged = state.spending, _is_judged(state)
     claimed = state.last_status is not None and state.last_status.complete
@@ -94,7 +113,7 @@ def _claim_left(state: RunState, judged: bool) -> Claim:
     return replace(claim, proof=None if judged else claim.proof, verification=None)
 
 
-def retold(state: RunState) -> RunStarted | None:
+def retell_start(state: RunState) -> RunStarted | None:
     """The first event of this run with all that came since in it, for a journal that has lost its beginning. What the
     call under way has cost is left out: its end will tell."""
     started = state.started
@@ -102,9 +121,10 @@ def retold(state: RunState) -> RunStarted | None:
         return None
     known = {name: getattr(state, name) for name in ("cost_usd", "tokens", "cost_is_lower_bound")}
     carried = replace(started.carried, report=_report(state))
-    return replace(started, carried=carried, resumed=replace(resumption(started.run, state, 0.0), **known))
+    return replace(started, carried=carried, resumed=replace(resume_from(started.run, state, 0.0), **known))
 
 
+_HOUR = 3600.0
 _RESULTS = 50
 """How many checks are remembered: those that settings no longer name count as well."""
 _WAITED_FOR = frozenset({Kind.USAGE_LIMIT, Kind.TRANSIENT})

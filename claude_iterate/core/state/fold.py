@@ -1,0 +1,333 @@
+"""The fold: one small step per event, from state to state. `fold(a + b) == fold_from(fold(a), b)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, get_args
+
+from msgspec.structs import asdict, replace
+
+from claude_iterate.core import events
+from claude_iterate.core.events import Entry
+from claude_iterate.core.events.enums import Cause, Kind, Reboot, Verb, Why
+from claude_iterate.core.events.groups import Breaker, Session
+from claude_iterate.core.outcomes.classes import FINE, REFUSALS, WELL, is_done_again
+from claude_iterate.core.reports.status import Status
+from claude_iterate.core.state import call as calls
+from claude_iterate.core.state import claims, hooks, work
+from claude_iterate.core.state.call import Call
+from claude_iterate.core.state.run_state import RunState
+
+_PRINTED = frozenset(get_args(events.StreamEvent)) - {events.LimitReported}
+"""What Claude prints concerns the call alone, but for the state of a usage window."""
+_LONG_AGO = -1e9
+_CALLS_KEPT = 1000
+"""As many as `limits.calls_per_hour` can ask for."""
+_SHRUNK = 0.3
+"""An iteration with at most this share of the output of the one before it shrank: by 70 % or more."""
+_TESTING = frozenset({"test", "tests", "testing"})
+
+
+def fold(entries: Iterable[Entry]) -> RunState:
+    """The state after these entries."""
+    return fold_from(RunState(), entries)
+
+
+def fold_from(state: RunState, entries: Iterable[Entry]) -> RunState:
+    """The state after these further entries."""
+    for entry in entries:
+        state = reduce(state, entry)
+    return state
+
+
+def reduce(state: RunState, entry: Entry) -> RunState:
+    """One step. Most of what Claude prints changes nothing, and then the same object comes back."""
+    if state.call is not None:
+        call = calls.advance(state.call, entry)
+        if call is not state.call:
+            state = replace(state, call=call)
+    kind = type(entry.event)
+    step = _STEPS.get(kind) if kind not in _PRINTED else None
+    return state if step is None else replace(step(state, entry.event, entry), last_at=entry.at)
+
+
+def _on_run_started(state: RunState, event: events.RunStarted, entry: Entry) -> RunState:
+    """A run goes on counting where the last one ended, however that was; a dry run counts for itself."""
+    carried = event.carried
+    state = replace(
+        state,
+        started=event,
+        started_at=entry.at,
+        findings=carried.findings,
+        claim=replace(state.claim, results=carried.results),
+        changes=carried.changes,
+    )
+    state = claims.with_report(state, carried.report)
+    if not event.dry_run:
+        counted = {name: getattr(carried.breaker, name) for name in work.CARRIED_STREAKS}
+        state = replace(
+            state,
+            streaks=replace(state.streaks, **counted),
+            breaker=Breaker(carried.breaker.trip),
+            waiting=replace(state.waiting, calls=carried.calls),
+        )
+    return state if event.resumed is None else _resume(state, event.resumed, entry)
+
+
+def _resume(state: RunState, before: events.Resumed, entry: Entry) -> RunState:
+    """A run that goes on begins as the killed one was left; a wait goes on, on its own clock."""
+    waiting = before.waiting
+    if (wait := waiting.wait) is not None:
+        waiting = replace(waiting, began=entry.elapsed, ends=entry.elapsed + wait.until - entry.at)
+    left = {name: value for name, value in asdict(before).items() if name not in {"run", "elapsed"}}
+    return replace(state, **left | {"waiting": waiting, "status": before.last_status or state.status})
+
+
+def _on_iteration_started(state: RunState, event: events.IterationStarted, entry: Entry) -> RunState:
+    return replace(
+        state,
+        call=Call(event.number, entry.elapsed, resumes=event.resumes),
+        claim=claims.without_proof(state.claim),
+        requests=replace(state.requests, cut=None),
+        status_before=state.status,
+        breaker=replace(state.breaker, pattern=None),
+        plans=replace(state.plans, before=state.plans.now.fingerprint if state.plans.now is not None else ""),
+        instructions=event.instructions_hash,
+    )
+
+
+def _on_call_started(state: RunState, _event: events.Event, entry: Entry) -> RunState:
+    return replace(state, call=Call(0, entry.elapsed))
+
+
+def _on_rebooted(state: RunState, _event: events.Rebooted, _entry: Entry) -> RunState:
+    return replace(state, session=Session(), reboots=state.reboots + 1)
+
+
+def _on_agent_started(state: RunState, _event: events.AgentStarted, entry: Entry) -> RunState:
+    """Claude was called; the pace counts that."""
+    recent = (*state.waiting.calls[1 - _CALLS_KEPT :], entry.at)
+    return replace(state, waiting=replace(state.waiting, calls=recent))
+
+
+def _on_limit_reported(state: RunState, event: events.LimitReported, _entry: Entry) -> RunState:
+    """A usage window as Claude last told it."""
+    if not event.window:
+        return state
+    windows = {**state.waiting.windows, event.window: event}
+    return replace(state, waiting=replace(state.waiting, windows=windows))
+
+
+def _on_status_changed(state: RunState, event: events.StatusChanged, _entry: Entry) -> RunState:
+    return claims.with_report(state, event.status)
+
+
+def _without_call(
+    state: RunState, event: events.IterationFinished | events.ReviewFinished | events.ErrandFinished
+) -> RunState:
+    return replace(
+        state,
+        call=None,
+        cost_usd=state.cost_usd + event.cost_usd,
+        cost_is_lower_bound=state.cost_is_lower_bound or event.cost_is_lower_bound,
+        tokens=state.tokens + event.tokens,
+    )
+
+
+def _on_review_finished(state: RunState, event: events.ReviewFinished, _entry: Entry) -> RunState:
+    state = replace(_without_call(state, event), claim=claims.claim_after_review(state, event))
+    if event.outcome is None:
+        waiting = replace(state.waiting, waits=0, waited=0.0)
+        return replace(state, streaks=replace(state.streaks, retries=0, absences=0), waiting=waiting)
+    # It could not be held: the rules for limits, overloads and failures say what is next, then it is tried again.
+    streaks = work.streaks_after_retry(state.streaks, event.outcome)
+    return replace(state, last_outcome=event.outcome, streaks=streaks)
+
+
+def _on_errand_finished(state: RunState, event: events.ErrandFinished, _entry: Entry) -> RunState:
+    return replace(_without_call(state, event), one_off=event)
+
+
+def _on_iteration_finished(state: RunState, event: events.IterationFinished, entry: Entry) -> RunState:
+    kind = event.outcome.kind
+    again = is_done_again(event)
+    # Only the session was to blame, or the user is in a hurry: there is nothing to pause for.
+    at_once = kind == Kind.SESSION or state.requests.cut is not None
+    status = event.status or claims.standing_report(state, claim=False)
+    return replace(
+        claims.with_report(_without_call(state, event), status),
+        findings=_findings_after(state, event, again),
+        iterations=state.iterations + (0 if again else 1),
+        last_ended=state.last_ended if at_once else entry.elapsed,
+        last_outcome=event.outcome,
+        last_status=event.status,
+        claim=replace(state.claim, task=event.task, sound=_is_sound(event), problems=event.problems),
+        streaks=work.streaks_after(state, event, again),
+        hints=_hints_after(state.hints, event) if kind in WELL else state.hints,
+        waiting=state.waiting if again else replace(state.waiting, waits=0, waited=0.0),
+        session=_session_after(state, event, again, entry.at),
+        requests=replace(state.requests, cut=None),
+        worked=state.worked or kind in WELL,
+        hooks=state.hooks if again else hooks.hooks_after_iteration(state, event),
+    )
+
+
+def _is_sound(event: events.IterationFinished) -> bool:
+    """The iteration came to its own end, or the API refused no more than the words after its report."""
+    return event.outcome.kind in WELL or (event.report_was_last and event.outcome.kind in REFUSALS)
+
+
+def _findings_after(state: RunState, event: events.IterationFinished, again: bool) -> str:
+    """An iteration that is done again gets the same findings as before, as does the one after a skipped iteration."""
+    if again or event.outcome.kind == Kind.SKIPPED:
+        return state.findings
+    if event.outcome.kind not in FINE:
+        return event.outcome.message
+    if event.reported:
+        return ""
+    why = f" that counts: {'; '.join(event.problems)}" if event.problems else ""
+    return f"You wrote no report{why}. Write it before you end, as described below."
+
+
+def _session_after(state: RunState, event: events.IterationFinished, again: bool, at: float) -> Session:
+    """The session that may go on: that of a good call. A limit or an overload does it no harm; a failure, a spoilt
+    session and `reboot` end it."""
+    if state.requests.cut == Cause.REBOOT:
+        return Session(reboot=events.Rebooted(Reboot.USER, event.session, event.context))
+    if event.outcome.kind == Kind.SESSION:
+        spoilt = state.session.id or event.session
+        return Session(reboot=events.Rebooted(Reboot.SESSION, spoilt, state.session.context))
+    total = state.result.of_session
+    if event.outcome.kind in FINE:
+        return Session(event.session, event.context, at, None, *total)
+    if again and event.session == state.session.id and state.call is not None and state.call.result is not None:
+        return replace(state.session, session_cost_usd=total[0], session_tokens=total[1])
+    return state.session if again else Session("", event.context)
+
+
+def _hints_after(now: events.Hints, event: events.IterationFinished) -> events.Hints:
+    """Signs that the run gets nowhere, after an iteration that went well; any other says nothing."""
+    output, claims_end = event.tokens.output, event.status is not None and event.status.complete
+    shrank = 0 < output <= _SHRUNK * now.output
+    did = (event.status.work or event.status.phase or "") if event.status is not None else ""
+    return events.Hints(
+        output=output or now.output,
+        shrunk=now.shrunk + 1 if shrank else 0 if output else now.shrunk,
+        testing=now.testing + 1 if did.lower() in _TESTING else 0,
+        said_done=now.said_done + 1 if event.says_done and not claims_end else 0,
+    )
+
+
+def _on_plan_read(state: RunState, event: events.PlanRead, _entry: Entry) -> RunState:
+    return replace(state, plans=replace(state.plans, now=event))
+
+
+def _on_plan_finished(state: RunState, event: events.PlanFinished, _entry: Entry) -> RunState:
+    """All of the plan is done: the report counts as a claim, whatever it says of completion."""
+    status = state.last_status or Status(False)
+    status = replace(status, complete=True, completed=event.tasks, total=event.tasks, source="plan")
+    return replace(state, last_status=status, status=status, claim=claims.without_proof(state.claim, event.task))
+
+
+def _on_wait_started(state: RunState, event: events.WaitStarted, entry: Entry) -> RunState:
+    """A wait, on the run's own clock too."""
+    planned = max(0.0, event.until - entry.at)
+    waiting = replace(state.waiting, wait=event, began=entry.elapsed, ends=entry.elapsed + planned)
+    if event.why not in {Why.PACE, Why.SCHEDULE, Why.FAILURES}:  # which are our own wish: no trouble that could grow
+        waiting = replace(waiting, waits=waiting.waits + 1, waited=waiting.waited + planned)
+    return replace(state, waiting=waiting)
+
+
+def _on_wait_ended(state: RunState, event: events.WaitEnded, _entry: Entry) -> RunState:
+    """The run goes on; what it waited for is forgotten."""
+    waiting = replace(state.waiting, wait=None, held=None)
+    if event.by != "time":
+        # What is known of a window would only begin the wait again, and a user who ends a wait wants to try. That
+        # begins a new count, too: what was planned was not waited.
+        window = state.wait.window if state.wait is not None else ""
+        windows = {name: seen for name, seen in waiting.windows.items() if name != window}
+        waiting = replace(waiting, windows=windows, waits=0, waited=0.0, calls=())
+        if state.wait is not None and state.wait.why == Why.SCHEDULE:
+            waiting = replace(waiting, hours_waived=state.wait.until)
+    return replace(state, waiting=waiting, last_outcome=None)
+
+
+def _on_held_back(state: RunState, event: events.HeldBack, _entry: Entry) -> RunState:
+    """Another run met a limit."""
+    return replace(state, waiting=replace(state.waiting, held=event))
+
+
+def _on_requested(state: RunState, event: events.Requested, _entry: Entry) -> RunState:
+    """The user steers. A verb of another version changes nothing."""
+    now = state.requests
+    match event.verb:
+        case Verb.PAUSE:
+            return replace(state, requests=replace(now, paused=True))
+        case Verb.RESUME:
+            return replace(state, requests=replace(now, paused=False))
+        case Verb.GO:
+            return replace(state, requests=replace(now, approved=state.iterations + 1))
+        case Verb.SKIP | Verb.REBOOT if state.iteration:
+            return replace(state, requests=replace(now, cut=Cause(event.verb)), last_ended=_LONG_AGO)
+        case Verb.SKIP | Verb.RETRY if state.call is None and not claims.claim_is_open(state):
+            # Between iterations there is nothing to cut; the pause between them is over.
+            return replace(state, last_ended=_LONG_AGO)
+        case Verb.REBOOT:
+            given_up = events.Rebooted(Reboot.USER, state.session.id, state.session.context)
+            return replace(state, session=Session(reboot=given_up if state.session.id else state.session.reboot))
+    return state
+
+
+def _on_stop_requested(state: RunState, event: events.StopRequested, _entry: Entry) -> RunState:
+    """The first request names the reason; later ones can only make it urgent."""
+    stop = event if state.stop is None else replace(state.stop, now=state.stop.now or event.now)
+    return replace(
+        state, requests=replace(state.requests, stop=stop), hooks=hooks.hooks_after_signal(state.hooks, event)
+    )
+
+
+def _on_worktree_made(state: RunState, event: events.WorktreeMade, _entry: Entry) -> RunState:
+    return replace(state, worktree=replace(state.worktree, made=event))
+
+
+def _on_worktree_left(state: RunState, event: events.WorktreeLeft, _entry: Entry) -> RunState:
+    return replace(state, worktree=replace(state.worktree, left=event))
+
+
+_STEPS: dict[type, Callable[[RunState, Any, Entry], RunState]] = {
+    events.RunStarted: _on_run_started,
+    events.IterationStarted: _on_iteration_started,
+    events.Rebooted: _on_rebooted,
+    events.AgentStarted: _on_agent_started,
+    events.LimitReported: _on_limit_reported,
+    events.StatusChanged: _on_status_changed,
+    events.IterationFinished: _on_iteration_finished,
+    events.SnapshotTaken: work.on_snapshot_taken,
+    events.WorkMeasured: work.on_work_measured,
+    events.PatternSeen: work.on_pattern_seen,
+    events.StopScriptsRun: work.on_stop_scripts_run,
+    events.BreakerReset: work.on_breaker_reset,
+    events.PlanRead: _on_plan_read,
+    events.PlanFinished: _on_plan_finished,
+    events.ProofDefined: claims.on_proof_defined,
+    events.ProofTestsCounted: claims.on_proof_tests_counted,
+    events.VerificationStarted: claims.on_verification_started,
+    events.CheckFinished: claims.on_check_finished,
+    events.ChecksPassed: claims.on_checks_passed,
+    events.ReviewStarted: _on_call_started,
+    events.ReviewFinished: _on_review_finished,
+    events.VerificationFinished: claims.on_verification_finished,
+    events.ClaimDropped: claims.on_claim_dropped,
+    events.ErrandStarted: _on_call_started,
+    events.ErrandFinished: _on_errand_finished,
+    events.HookStarted: hooks.on_hook_started,
+    events.HookFinished: hooks.on_hook_finished,
+    events.WaitStarted: _on_wait_started,
+    events.WaitEnded: _on_wait_ended,
+    events.HeldBack: _on_held_back,
+    events.Requested: _on_requested,
+    events.StopRequested: _on_stop_requested,
+    events.WorktreeMade: _on_worktree_made,
+    events.WorktreeLeft: _on_worktree_left,
+    events.RunFinished: claims.on_run_finished,
+}
