@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,12 @@ from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
 
 RUN = "20260101-000000-aaaaaa"
+
+
+def beginning(run: str = RUN, workspace: str = "w", mode: str = "loop", **more: Any) -> RunStarted:
+    """The beginning of a run."""
+    known: dict[str, Any] = {"max_iterations": 50, "pid": 1, "host": "h", "version": "0", "command": ("claude",)}
+    return RunStarted(run, workspace, mode, **known | more)
 
 
 def write(layout: Layout, run: str, events: Sequence[Event], began: float = 1_767_225_600.0) -> list[Entry]:
@@ -27,5 +34,12 @@ def write(layout: Layout, run: str, events: Sequence[Event], began: float = 1_76
 
 def journal(layout: Layout, *events: Event, running: bool, began: float = 1_767_225_600.0) -> None:
     """A run of these events, and what it leaves in the metadata."""
-    started = RunStarted(RUN, layout.name, "loop", 50, 1, "h", "0", ("claude",), "iterate-20260101-000000.log")
-    metadata_updates.record_run(layout, fold(write(layout, RUN, [started, *events], began)), RUN, running)
+    begun = beginning(RUN, layout.name, log="iterate-20260101-000000.log")
+    record(layout, RUN, [begun, *events], running, began)
+
+
+def record(
+    layout: Layout, run: str, events: Sequence[Event], running: bool = False, began: float = 1_767_225_600.0
+) -> None:
+    """A journal, and what its run leaves in the metadata."""
+    metadata_updates.record_run(layout, fold(write(layout, run, events, began)), run, running)

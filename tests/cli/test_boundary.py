@@ -13,8 +13,18 @@ import pytest
 
 from claude_iterate.cli import boundary, invocation
 from claude_iterate.cli.command_table import COMMANDS
+from claude_iterate.workspace.project import Project
 from tests.cli.conftest import Type
 from tests.package_path import PACKAGES
+
+HEAVY = {"textual", "starlette", "uvicorn", "httpx", "jinja2", "watchdog", "tomlkit", "regex"}
+CODE = """
+import sys
+from claude_iterate.cli import main
+code = main()
+print(*sys.modules)
+sys.exit(code)
+"""
 
 
 def test_help_names_every_command(typed: Type) -> None:
@@ -34,21 +44,6 @@ def test_every_command_has_help(typed: Type, row: Any) -> None:
     assert answer.out.startswith(f"Usage: claude-iterate {row.name} ")
 
 
-def test_version(typed: Type) -> None:
-    """One line with the number."""
-    answer = typed("--version")
-    assert answer.code == 0
-    assert answer.out.startswith("claude-iterate")
-
-
-def test_unknown_command_suggests_the_nearest(typed: Type) -> None:
-    """A typo costs one second."""
-    answer = typed("lsit")
-    assert answer.code == 2
-    assert "Did you mean 'list'?" in answer.err
-    assert answer.out == ""
-
-
 @pytest.mark.parametrize(
     "words",
     [["init"], ["init", "a", "b"], ["list", "--nope"], ["init", "a", "-m", "abc"], ["-C", "/nowhere", "list"]],
@@ -63,11 +58,6 @@ def test_usage_errors_exit_2(typed: Type, folder: Path, words: list[str]) -> Non
     assert error.startswith("Error: ")
     assert hint.startswith("  ")
     assert list(folder.iterdir()) == []
-
-
-def test_global_option_in_the_wrong_place_is_explained(typed: Type) -> None:
-    """`list --no-color` says where the option goes."""
-    assert "before the command" in typed("list", "--no-color").err
 
 
 def test_project_option_works_from_anywhere(typed: Type, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,3 +181,23 @@ def test_a_missing_name_lists_the_workspaces(typed: Type) -> None:
         typed("init", name)
     assert typed("run").err.endswith("Workspaces here: a, b\n")
     assert typed("init").err.endswith("See: claude-iterate init --help\n")
+
+
+@pytest.mark.parametrize("words", [("--help",), ("list",), ("show", "task")], ids=" ".join)
+def test_a_command_that_only_looks_does_without_heavy_packages(
+    words: tuple[str, ...], project: Project, environ: dict[str, str], folder: Path
+) -> None:
+    """`--help`, `list` and `show` answer at once: none of the eight packages is loaded."""
+    project.create("task", instructions=b"Do it.\n")
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", CODE, *words],
+        env=environ | {"PYTHONPATH": str(PACKAGES)},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    loaded = set(done.stdout.split())
+    assert "claude_iterate.cli.application" in loaded
+    assert loaded & HEAVY == set()

@@ -14,20 +14,17 @@ import pytest
 from freezegun import freeze_time
 
 from claude_iterate.core.events import (
-    Entry,
-    Event,
     IterationFinished,
     IterationStarted,
     Outcome,
     RunFinished,
-    RunStarted,
 )
 from claude_iterate.core.events.enums import Kind
-from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import run_lock
 from tests.cli.conftest import Type
+from tests.cli.journals import beginning, write
 
 pytestmark = pytest.mark.usefixtures("claude")
 # Its mark is looked for on the whole machine, where tests run side by side.
@@ -66,17 +63,10 @@ def left() -> Iterator[subprocess.Popen[bytes]]:
         process.kill()
 
 
-def journal(layout: Layout, finished: bool = True, mode: str = "iterative", host: str = HOST) -> None:
-    events: list[Event] = [
-        RunStarted(RUN, "w", mode, 50, NOBODY, host, "0", ("claude",)),
-        IterationStarted(1),
-        IterationFinished(1, Outcome(Kind.OK), cost_usd=0.25),
-        *([RunFinished("completed")] if finished else []),
-    ]
-    writer = JournalWriter(layout.journal(RUN), pytest.fail)
-    for seq, event in enumerate(events, 1):
-        writer.append(Entry(seq, 1_767_225_600.0 + seq, float(seq), event))
-    writer.close()
+def journal(layout: Layout, finished: bool = True, host: str = HOST) -> None:
+    done = IterationFinished(1, Outcome(Kind.OK), cost_usd=0.25)
+    end = [RunFinished("completed")] if finished else []
+    write(layout, RUN, [beginning(RUN, mode="iterative", pid=NOBODY, host=host), IterationStarted(1), done, *end])
 
 
 def test_leftover_processes_are_ended(typed: Type, layout: Layout, left: subprocess.Popen[bytes]) -> None:
@@ -273,11 +263,3 @@ def test_broken_settings_come_first(typed: Type, layout: Layout, project: Projec
     (project.root / ".claude-iterate.toml").write_text("delay =")
     answer = typed("doctor", "--fix", "--json")
     assert (answer.code, answer.document["fixed"]) == (1, [])
-
-
-@pytest.mark.parametrize("flag", ["--fix", "--mend"])
-def test_the_old_name_of_the_flag_still_works(typed: Type, layout: Layout, flag: str) -> None:
-    """`--mend` does what `--fix` does, and the help does not show it."""
-    (layout.runs / HALF).mkdir(parents=True)
-    assert len(typed("doctor", flag, "--json").document["fixed"]) == 1
-    assert "--mend" not in typed("doctor", "--help").out

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 from freezegun import freeze_time
@@ -11,7 +10,6 @@ from freezegun import freeze_time
 from claude_iterate.core.events import (
     Carried,
     Changes,
-    Entry,
     ErrandFinished,
     Event,
     IterationFinished,
@@ -22,7 +20,6 @@ from claude_iterate.core.events import (
     Resumed,
     ReviewFinished,
     RunFinished,
-    RunStarted,
     Said,
     SessionOpened,
     TestCounts,
@@ -35,10 +32,11 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.enums import Kind, Purpose, Reboot, Why
 from claude_iterate.core.reports.status import Status
-from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
+from tests.cli import journals
 from tests.cli.conftest import Type
+from tests.cli.journals import beginning
 
 BEGAN = 1_767_225_600.0  # 2026-01-01T00:00:00Z
 FIRST, SECOND, THIRD = (f"00000{number}-20260101-000000-aaaaaa" for number in (1, 2, 3))
@@ -49,16 +47,8 @@ def layout(project: Project) -> Layout:
     return project.create("w")
 
 
-def started(run: str, **more: Any) -> RunStarted:
-    return RunStarted(run, "w", "loop", 50, 1, "h", "0", ("claude",), **more)
-
-
 def write(layout: Layout, run: str, *events: Event) -> None:
-    """A journal; one second from event to event."""
-    writer = JournalWriter(layout.journal(run), pytest.fail)
-    for seq, event in enumerate(events, 1):
-        writer.append(Entry(seq, BEGAN + seq, float(seq), event))
-    writer.close()
+    journals.write(layout, run, events)
 
 
 def done(number: int, kind: Kind = Kind.OK, cost: float = 0.5, completed: int = 0) -> IterationFinished:
@@ -72,7 +62,7 @@ def done(number: int, kind: Kind = Kind.OK, cost: float = 0.5, completed: int = 
 def test_every_iteration_has_its_row(typed: Type, layout: Layout) -> None:
     """Time, money, tokens by kind, turns, tools, progress, outcome; the last line sums them up."""
     events: list[Event] = [
-        started(FIRST),
+        beginning(FIRST),
         IterationStarted(1),
         Said("x"),
         done(1, completed=2),
@@ -98,7 +88,7 @@ def night(layout: Layout) -> None:
     write(
         layout,
         FIRST,
-        started(FIRST),
+        beginning(FIRST),
         IterationStarted(1),
         done(1, Kind.USAGE_LIMIT, 0.0),
         WaitStarted(Why.USAGE_LIMIT, BEGAN + 9),
@@ -196,7 +186,7 @@ def test_some_rows_only(typed: Type, layout: Layout) -> None:
 def test_the_table_fits_a_terminal(typed: Type, layout: Layout) -> None:
     """80 columns, whatever the figures; --wide has all that there is."""
     run = "000999-20260101-000000-aaaaaa"
-    events: list[Event] = [started(run, dry_run=False)]
+    events: list[Event] = [beginning(run, dry_run=False)]
     for number in (1, 2, 99):
         limited = IterationFinished(
             number, Outcome(Kind.USAGE_LIMIT), Status(False, 100, 123), duration=3599.0, cost_usd=999.99, tools=9999
@@ -213,7 +203,7 @@ def test_the_table_fits_a_terminal(typed: Type, layout: Layout) -> None:
 def test_what_was_done_again_is_shown_as_such(typed: Type, layout: Layout) -> None:
     """A limit keeps the number; its money counts, the iteration does not."""
     limited, again = done(1, Kind.USAGE_LIMIT, 0.25), done(1, completed=1)
-    write(layout, FIRST, started(FIRST), IterationStarted(1), limited, IterationStarted(1), again)
+    write(layout, FIRST, beginning(FIRST), IterationStarted(1), limited, IterationStarted(1), again)
     lines = typed("history", "w").out.splitlines()
     assert lines[1].endswith("usage limit, done again")
     assert " 1.2 " in lines[2]
@@ -224,9 +214,9 @@ def test_what_was_done_again_is_shown_as_such(typed: Type, layout: Layout) -> No
 def test_a_killed_run_and_the_one_that_went_on_are_one_story(typed: Type, layout: Layout) -> None:
     """The cut-off call is a row with what it had reported; what the second run took over is not counted twice."""
     result = ResultReported("success", cost_usd=0.125, tokens=Tokens(1, 1, 1, 1), turns=1)
-    write(layout, FIRST, started(FIRST), IterationStarted(1), done(1), IterationStarted(2), result)
+    write(layout, FIRST, beginning(FIRST), IterationStarted(1), done(1), IterationStarted(2), result)
     resumed = Resumed(FIRST, iterations=1, cost_usd=0.625, tokens=Tokens(11, 21, 30_001, 4_000_001))
-    write(layout, SECOND, started(SECOND, resumed=resumed), IterationStarted(2), done(2), RunFinished("completed"))
+    write(layout, SECOND, beginning(SECOND, resumed=resumed), IterationStarted(2), done(2), RunFinished("completed"))
     document = typed("history", "w", "--json").document
     rows = [row for run in document["runs"] for row in run["iterations"]]
     assert [(row["run"], row["number"], row["outcome"]) for row in rows] == [
@@ -248,7 +238,9 @@ def test_a_cost_that_is_not_known_is_not_called_nothing(typed: Type, layout: Lay
     told = ResultReported("success", cost_usd=0.5)
     cut, never = done(1, Kind.INTERRUPTED, 0.0), done(3, Kind.CONFIG, 0.0)
     first = (IterationStarted(1), opened, cut)
-    write(layout, FIRST, started(FIRST), *first, IterationStarted(2), opened, told, done(2), IterationStarted(3), never)
+    write(
+        layout, FIRST, beginning(FIRST), *first, IterationStarted(2), opened, told, done(2), IterationStarted(3), never
+    )
     answer = typed("history", "w")
     assert [line.split("2.0s")[1].split()[0] for line in answer.out.splitlines()[1:4]] == ["not", "$0.50", "$0.00"]
     assert "1 call without a reported cost" in answer.err
@@ -260,12 +252,12 @@ def test_a_cost_that_is_not_known_is_not_called_nothing(typed: Type, layout: Lay
 def test_all_runs_add_up_to_what_show_tells(typed: Type, layout: Layout) -> None:
     """Reviews and setup cost money too; a dry run does not."""
     write(
-        layout, FIRST, started(FIRST, purpose="setup"), ErrandFinished(Purpose.SETUP, Outcome(Kind.OK), cost_usd=0.25)
+        layout, FIRST, beginning(FIRST, purpose="setup"), ErrandFinished(Purpose.SETUP, Outcome(Kind.OK), cost_usd=0.25)
     )
     carried = Carried(0, 0.25, 1)
-    write(layout, SECOND, started(SECOND, dry_run=True, carried=carried), IterationStarted(1), done(1, cost=9.0))
+    write(layout, SECOND, beginning(SECOND, dry_run=True, carried=carried), IterationStarted(1), done(1, cost=9.0))
     review = ReviewFinished("verified", cost_usd=1.0)
-    write(layout, THIRD, started(THIRD, carried=carried), IterationStarted(1), done(1, completed=4), review)
+    write(layout, THIRD, beginning(THIRD, carried=carried), IterationStarted(1), done(1, completed=4), review)
     answer = typed("history", "w", "--all")
     assert "Reviews and other calls: $1.25; in all $1.75" in answer.out
     assert typed("history", "w", "--all", "--json").document["total"]["costUsd"] == 1.75
@@ -276,13 +268,13 @@ def test_all_runs_add_up_to_what_show_tells(typed: Type, layout: Layout) -> None
 def test_a_dry_run_is_one_row_that_counts_nowhere(typed: Type, layout: Layout) -> None:
     """After the last real run, and alone; its iterations are shown where it is asked for. What it says of money, as
     journals of earlier versions do, is made up."""
-    begun = started(SECOND, dry_run=True)
+    begun = beginning(SECOND, dry_run=True)
     calls = (IterationStarted(1), done(1, cost=9.0), IterationStarted(2), done(2, cost=9.0))
     write(layout, SECOND, begun, *calls, RunFinished("completed"))
     alone = typed("history", "w")
     assert [line.split()[:3] for line in alone.out.splitlines()[1:]] == [["2", "dry", "run"]]
     assert ("completed" in alone.out, "$9" in alone.out, "not part of the sums" in alone.err) == (True, False, True)
-    write(layout, FIRST, started(FIRST), IterationStarted(1), done(1, completed=4), RunFinished("completed"))
+    write(layout, FIRST, beginning(FIRST), IterationStarted(1), done(1, completed=4), RunFinished("completed"))
     both = typed("history", "w", "--json").document
     assert [(run["id"], run["dryRun"]) for run in both["runs"]] == [(FIRST, False), (SECOND, True)]
     assert (both["total"]["costUsd"], both["total"]["iterations"], both["total"]["tokens"]["input"]) == (0.5, 1, 10)
@@ -293,13 +285,13 @@ def test_a_dry_run_is_one_row_that_counts_nowhere(typed: Type, layout: Layout) -
 
 def test_tokens_are_shown(typed: Type, layout: Layout) -> None:
     """By kind, of the last run."""
-    write(layout, FIRST, started(FIRST), IterationStarted(1), done(1))
+    write(layout, FIRST, beginning(FIRST), IterationStarted(1), done(1))
     assert "Tokens: 10 in, 20 out, 30.0k read from the cache, 4.0M written to it" in typed("show", "w").out
 
 
 def test_an_iteration_without_a_report_is_told_as_such(typed: Type, layout: Layout) -> None:
     """As the run told it; the outcome of the call stays what it is for programs."""
-    write(layout, FIRST, started(FIRST), IterationStarted(1), done(1), IterationStarted(2), done(2, completed=3))
+    write(layout, FIRST, beginning(FIRST), IterationStarted(1), done(1), IterationStarted(2), done(2, completed=3))
     rows = typed("history", "w").out.splitlines()[1:3]
     assert [row.rstrip().rpartition("  ")[2] for row in rows] == ["no report", "ok"]
     (told,) = typed("history", "w", "--json").document["runs"]
@@ -310,7 +302,7 @@ def test_nothing_yet_is_said_kindly(typed: Type, layout: Layout) -> None:
     """Exit 0 and what to do; in JSON an empty list. A torn journal, or one of a one-off call alone, is the same."""
     layout.journal(FIRST).parent.mkdir(parents=True)
     layout.journal(FIRST).write_text('{"seq":1,"at":1')
-    write(layout, SECOND, started(SECOND, purpose="setup"), ErrandFinished(Purpose.SETUP, Outcome(Kind.OK)))
+    write(layout, SECOND, beginning(SECOND, purpose="setup"), ErrandFinished(Purpose.SETUP, Outcome(Kind.OK)))
     answer = typed("history", "w")
     assert (answer.code, answer.out) == (0, "")
     assert "claude-iterate run w" in answer.err
@@ -327,6 +319,6 @@ def test_a_run_that_is_not_there(typed: Type, layout: Layout, words: list[str]) 
 
 def test_a_journal_that_goes_on_with_itself_ends(typed: Type, layout: Layout) -> None:
     """The user copied files about; the command comes back."""
-    write(layout, FIRST, started(FIRST, resumed=Resumed(SECOND)), IterationStarted(1), done(1))
-    write(layout, SECOND, started(SECOND, resumed=Resumed(SECOND)), IterationStarted(1), done(1))
+    write(layout, FIRST, beginning(FIRST, resumed=Resumed(SECOND)), IterationStarted(1), done(1))
+    write(layout, SECOND, beginning(SECOND, resumed=Resumed(SECOND)), IterationStarted(1), done(1))
     assert [run["id"] for run in typed("history", "w", "--json").document["runs"]] == [SECOND]

@@ -23,7 +23,6 @@ from claude_iterate.core.events import (
     ReviewFinished,
     ReviewStarted,
     RunFinished,
-    RunStarted,
     WaitStarted,
 )
 from claude_iterate.core.events.enums import Kind, Verb, Why
@@ -33,7 +32,7 @@ from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import run_lock
 from tests.cli.conftest import Answer, Type
-from tests.cli.journals import RUN, journal, write
+from tests.cli.journals import RUN, beginning, journal, write
 
 ORIGINAL = {
     "name": "old",
@@ -67,8 +66,7 @@ def test_the_sum_of_money_counts_every_purpose(typed: Type, project: Project) ->
     record(project, layout, running=False)
 
     def later(run: str, *events: Event, **more: Any) -> float:
-        begun = RunStarted(run, "task", "loop", 1, 1, "h", "0", ("claude",), "x.log", **more)
-        write(layout, run, [begun, *events])
+        write(layout, run, [beginning(run, "task", **more), *events])
         shown = typed("show", "task", "--json").document
         assert shown["lastRun"]["id"] == RUN or more["purpose"] == "run"
         return float(shown["counters"]["costUsd"])
@@ -193,7 +191,7 @@ def test_a_bare_number_is_no_sentence(typed: Type, project: Project) -> None:
 def test_one_iteration_is_singular(typed: Type, project: Project, most: int, says: str) -> None:
     """Of at most one, too."""
     layout = project.create("w")
-    write(layout, RUN, [RunStarted(RUN, "w", "loop", most, 1, "h", "0", ("claude",)), RunFinished("stopped")])
+    write(layout, RUN, [beginning(RUN, max_iterations=most), RunFinished("stopped")])
     assert says in typed("show", "w").out
 
 

@@ -10,13 +10,14 @@ from typing import IO
 
 import pytest
 
-from claude_iterate.core.events import Entry, Event, RunFinished, RunStarted, Said
+from claude_iterate.core.events import Entry, Event, RunFinished, Said
 from claude_iterate.core.events.enums import Purpose
 from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import run_lock
 from tests.cli.conftest import Type
+from tests.cli.journals import beginning
 from tests.package_path import PACKAGES
 
 FIRST, SECOND = "20260101-000000-aaaaaa", "20260102-000000-bbbbbb"
@@ -31,7 +32,7 @@ class Run:
         self.writer = JournalWriter(layout.journal(run), pytest.fail)
 
     def begin(self) -> None:
-        self.add(RunStarted(self.run, "w", "loop", 5, 1, "h", "0", ("claude",), str(self.log)))
+        self.add(beginning(self.run, log=str(self.log)))
 
     def add(self, event: Event) -> None:
         self.seq += 1
@@ -68,9 +69,7 @@ def test_one_off_calls_are_no_runs(typed: Type, layout: Layout) -> None:
     """`--list` says what each was; `logs` prints the last run, and a verification only when it is asked for."""
     finished(layout, FIRST, "the run\n")
     verified = Run(layout, SECOND)
-    verified.add(
-        RunStarted(SECOND, "w", "loop", 5, 1, "h", "0", ("claude",), str(verified.log), purpose=Purpose.VERIFY)
-    )
+    verified.add(beginning(SECOND, log=str(verified.log), purpose=Purpose.VERIFY))
     verified.add(RunFinished("completed"))
     verified.log.write_text("the verification\n")
     rows = [line.split() for line in typed("logs", "w", "--list").out.splitlines()]
@@ -85,7 +84,7 @@ def test_a_dry_run_hides_no_run(typed: Type, layout: Layout) -> None:
     """The night is the last run, also after a trial; the trial is there for those who name it, and where nothing else
     is. `replay` means the same run."""
     tried = Run(layout, SECOND)
-    tried.add(RunStarted(SECOND, "w", "loop", 5, 1, "h", "0", ("claude",), str(tried.log), dry_run=True))
+    tried.add(beginning(SECOND, log=str(tried.log), dry_run=True))
     tried.add(RunFinished("completed"))
     tried.log.write_text("the trial\n")
     assert typed("logs", "w").out == "the trial\n"
@@ -99,7 +98,7 @@ def test_a_dry_run_hides_no_run(typed: Type, layout: Layout) -> None:
 def test_a_one_off_call_alone_is_shown(typed: Type, layout: Layout) -> None:
     """There is nothing else to show."""
     made = Run(layout, FIRST)
-    made.add(RunStarted(FIRST, "w", "loop", 5, 1, "h", "0", ("claude",), str(made.log), purpose=Purpose.SETUP))
+    made.add(beginning(FIRST, log=str(made.log), purpose=Purpose.SETUP))
     made.log.write_text("the setup\n")
     assert typed("logs", "w").out == "the setup\n"
 

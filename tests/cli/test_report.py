@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from claude_iterate.core import events
-from claude_iterate.core.events import IterationFinished, IterationStarted, Outcome, RunFinished, RunStarted, Tokens
+from claude_iterate.core.events import IterationFinished, IterationStarted, Outcome, RunFinished, Tokens
 from claude_iterate.core.events.enums import Kind, Purpose, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.views.iteration_charts import Bar, bars
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 from tests.cli.conftest import Type
-from tests.cli.journals import write
+from tests.cli.journals import beginning, write
 
 RUN = "000001-20260101-000000-aaaaaa"
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)> javascript:alert(3) \x1b[31mred\x1b]0;x\x07 \u202egnp.exe"
@@ -33,7 +33,7 @@ def layout(project: Project) -> Layout:
 
 def night(layout: Layout, iterations: int = 50) -> None:
     """A long run: failures, a wait, a refuted claim, a proof, and hostile text in every place that holds text."""
-    told: list[Any] = [RunStarted(RUN, "w", "loop", 60, 1, "h", "0", ("claude",), "iterate.log")]
+    told: list[Any] = [beginning(RUN, log="iterate.log")]
     for number in range(1, iterations + 1):
         failed = number % 7 == 0
         outcome = Outcome(Kind.CRASH, f"exit code 1: {EVIL}") if failed else Outcome(Kind.OK)
@@ -126,7 +126,7 @@ def test_it_tells_what_each_iteration_reported_and_was_denied(typed: Type, layou
     status = Status(complete=False, completed=1, total=2, summary="The parser is done")
     denials = (events.Denial("Bash", "rm -rf build"), events.Denial("Bash", "rm -rf build"))
     ended = IterationFinished(1, Outcome(Kind.OK), status, denials=denials)
-    write(layout, RUN, [RunStarted(RUN, "w", "loop", 60, 1, "h", "0", ("claude",)), IterationStarted(1), ended])
+    write(layout, RUN, [beginning(RUN), IterationStarted(1), ended])
     text = typed("report", "w", "--format", form, "-o", "-").out
     assert "The parser is done" in text
     assert text.count("Bash: rm -rf build") == 1
@@ -136,7 +136,7 @@ def test_it_tells_what_each_iteration_reported_and_was_denied(typed: Type, layou
 
 def test_a_run_without_an_end_says_so(typed: Type, layout: Layout) -> None:
     """A killed run has a report too, and a proof that did not happen is not claimed."""
-    started = RunStarted(RUN, "w", "loop", 60, 1, "h", "0", ("claude",))
+    started = beginning(RUN)
     write(layout, RUN, [started, IterationStarted(1)])
     text = typed("report", "w", "--format", "md", "-o", "-").out
     assert "The run was killed before its end." in text
@@ -156,7 +156,7 @@ def test_a_journal_without_its_beginning_is_not_called_no_run(typed: Type, layou
 
 def test_a_journal_of_a_newer_version_is_told(typed: Type, layout: Layout) -> None:
     """Something may be left out, so the report says so."""
-    write(layout, RUN, [RunStarted(RUN, "w", "loop", 60, 1, "h", "0", ("claude",), format=99), IterationStarted(1)])
+    write(layout, RUN, [beginning(RUN, format=99), IterationStarted(1)])
     assert "(format 99)" in typed("report", "w", "--format", "md", "-o", "-").out
 
 
@@ -197,7 +197,7 @@ def work(layout: Layout, number: int, ending: RunFinished, instructions: str = "
     """A run of one iteration, or with the ending of `verify` a proof."""
     run = f"{number:06}-20260101-000000-aaaaaa"
     purpose = "verify" if ending.detail == "verified" else "run"
-    told: list[Any] = [RunStarted(run, "w", "loop", 60, 1, "h", "0", ("claude",), purpose=Purpose(purpose))]
+    told: list[Any] = [beginning(run, purpose=Purpose(purpose))]
     if purpose == "run":
         ended = IterationFinished(1, Outcome(Kind.OK), Status(False), duration=10.0, cost_usd=cost)
         told += [IterationStarted(1, instructions_hash=instructions), ended]

@@ -83,3 +83,27 @@ def test_symlinked_workspace_loses_the_link_only(typed: Type, project: Project, 
     assert typed("clean", "w", "--force").code == 0
     assert (real / ".metadata.json").exists()
     assert project.workspaces() == []
+
+
+def test_reset_all(typed: Type, project: Project) -> None:
+    """Every workspace is reset but the one that runs, which is named; the exit code says so."""
+    for name in ("a", "b", "c"):
+        project.create(name).status.write_text('{"complete": true}')
+    with run_lock.hold(project.layout("b").lock, "b", "run"):
+        answer = typed("reset", "--all", "--json")
+    assert answer.code == 1
+    assert "b was not reset" in answer.err
+    assert [row["name"] for row in answer.document["workspaces"] if row["problem"] is None] == ["a", "c"]
+    assert [project.layout(name).status.exists() for name in ("a", "b", "c")] == [False, True, False]
+    assert typed("reset", "--all").code == 0
+
+
+@pytest.mark.parametrize("words", [[], ["w", "--all"]])
+def test_reset_wants_one_thing(typed: Type, project: Project, words: list[str]) -> None:
+    """Without a name nothing is reset by accident, and a name beside --all is a mistake."""
+    layout = project.create("w")
+    layout.status.write_text("{}")
+    answer = typed("reset", *words)
+    assert answer.code == 2
+    assert "--all" in answer.err
+    assert layout.status.exists()

@@ -13,7 +13,6 @@ from freezegun import freeze_time
 
 from claude_iterate.core.events import (
     CheckFinished,
-    Entry,
     Event,
     IterationFinished,
     IterationStarted,
@@ -21,7 +20,6 @@ from claude_iterate.core.events import (
     Requested,
     ResultReported,
     RunFinished,
-    RunStarted,
     Said,
     ToolAnswered,
     ToolCalled,
@@ -30,12 +28,10 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.enums import Kind, Purpose, Reason, Verb
 from claude_iterate.core.reports.status import Status
-from claude_iterate.core.state.fold import fold
-from claude_iterate.workspace import metadata_updates
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import run_lock
 from tests.cli.conftest import Type
-from tests.cli.journals import RUN, journal, write
+from tests.cli.journals import RUN, beginning, journal, record, write
 
 
 @freeze_time("2027-01-01 00:00:40")
@@ -88,7 +84,7 @@ def test_a_tool_before_a_long_answer_is_still_seen(typed: Type, project: Project
 
 def verified(run: str, passed: bool, **more: Any) -> list[Event]:
     return [
-        RunStarted(run, "w", "loop", 50, 1, "h", "0", ("claude",), purpose=Purpose.VERIFY, **more),
+        beginning(run, purpose=Purpose.VERIFY, **more),
         VerificationStarted(1, 1),
         CheckFinished("make check", 0 if passed else 2, 1.5, "the end of it"),
         VerificationFinished(1, passed, "", "0123456789abcdef"),
@@ -99,13 +95,10 @@ def verified(run: str, passed: bool, **more: Any) -> list[Event]:
 def test_the_evidence_of_an_older_run_is_found(typed: Type, project: Project) -> None:
     """The metadata names the run that verified last, however many came after it."""
     layout = project.create("w")
-    events = verified("000001-x", passed=True)
-    state = fold(Entry(seq, 1.0, 1.0, event) for seq, event in enumerate(events, 1))
-    write(layout, "000001-x", events)
-    metadata_updates.record_run(layout, state, "000001-x", running=False)
+    record(layout, "000001-x", verified("000001-x", passed=True))
     for number in range(2, 12):
         later = f"{number:06d}-x"
-        write(layout, later, [RunStarted(later, "w", "loop", 50, 1, "h", "0", ("claude",)), RunFinished("stopped")])
+        write(layout, later, [beginning(later), RunFinished("stopped")])
     assert typed("show", "w", "--json").document["proof"]["run"] == "000001-x"
     assert "Proof: the task is done (run 000001-x, tree 0123456789ab)" in typed("show", "w").out
 
@@ -117,17 +110,36 @@ def test_what_verify_found_since_is_the_truth(typed: Type, project: Project, pas
     claim = Status(complete=True, completed=2, total=2)
     worked = IterationFinished(1, Outcome(Kind.OK), claim)
     layout.status.write_text('{"complete": true, "progress": {"completed": 2, "total": 2}}')
-    run: list[Event] = [RunStarted("000001-x", "w", "loop", 50, 1, "h", "0", ("claude",)), IterationStarted(1), worked]
+    run: list[Event] = [beginning("000001-x"), IterationStarted(1), worked]
     told: list[list[Event]] = [[*run, RunFinished(reason, cause="What the run knew.")], verified("000002-x", passed)]
     for name, events in zip(("000001-x", "000002-x"), told, strict=True):
-        write(layout, name, events)
-        state = fold(Entry(seq, 1.0, 1.0, event) for seq, event in enumerate(events, 1))
-        metadata_updates.record_run(layout, state, name, running=False)
+        record(layout, name, events)
     text, (row,) = typed("show", "w").out, typed("list", "--json").document["workspaces"]
     found = "the task is done" if passed else "the task is not done"
     assert f"  The last run ended as {reason}; verify has found since: {found}\n" in text
     assert "What the run knew." not in text
     assert ("Progress: 2/2" in text, row["progress"] is not None) == (passed, passed)
+
+
+@pytest.mark.parametrize("settled_by", ["nothing", "a good verify", "a failed verify", "a reset"])
+def test_what_a_run_advised_is_not_repeated_once_it_is_settled(typed: Type, project: Project, settled_by: str) -> None:
+    """A claim that Ctrl-C left open: after a `verify` or a reset nothing says that it is unchecked; also where git put
+    back the summary from before that."""
+    layout = project.create("w", instructions=b"- one\n")
+    advice = "Claude reported completion; it was not checked: claude-iterate verify w"
+    claim = IterationFinished(1, Outcome(Kind.OK), Status(True))
+    ended = RunFinished("interrupted", "SIGINT", about_claim=advice, next="claude-iterate run w")
+    record(layout, "000001-x", [beginning("000001-x"), IterationStarted(1), claim, ended])
+    before = layout.metadata.read_bytes()
+    if settled_by.endswith("verify"):
+        record(layout, "000002-x", verified("000002-x", passed="good" in settled_by))
+    elif settled_by == "a reset":
+        assert typed("reset", "w").code == 0
+    for document in (layout.metadata.read_bytes(), before) if settled_by == "a good verify" else ():
+        layout.metadata.write_bytes(document)
+        assert "Status: completed" in typed("show", "w").out
+        assert typed("show", "w", "--json").document["lastRun"]["next"] == ""
+    assert (advice in typed("show", "w").out) == (settled_by == "nothing")
 
 
 def test_older_journals_are_not_read(typed: Type, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,7 +157,7 @@ def test_older_journals_are_not_read(typed: Type, project: Project, monkeypatch:
     worked = IterationFinished(1, Outcome(Kind.OK))
     for number in range(1, 51):
         run = f"{number:06d}-x"
-        write(layout, run, [RunStarted(run, "w", "loop", 50, 1, "h", "0", ("claude",)), worked, RunFinished("stopped")])
+        write(layout, run, [beginning(run), worked, RunFinished("stopped")])
         if number in {5, 50}:
             opened.clear()
             assert typed("show", "w").code == 0
@@ -159,7 +171,7 @@ def test_a_dry_run_is_no_proof(typed: Type, project: Project) -> None:
     write(layout, "000001-x", verified("000001-x", passed=True, dry_run=True))
     assert "Proof" not in typed("show", "w").out
     assert typed("show", "w", "--json").document["proof"] is None
-    write(layout, "000002-x", [RunStarted("000002-x", "w", "loop", 50, 1, "h", "0", ("claude",))])
+    write(layout, "000002-x", [beginning("000002-x")])
     about = json.loads(layout.metadata.read_text())
     about["verification"] = {"lastVerificationStatus": "pass", "lastVerificationRun": "000001-x"}
     layout.metadata.write_text(json.dumps(about))

@@ -14,7 +14,6 @@ _SYMBOL = {"ok": "good", "warning": "warning", "problem": "bad"}
 
 @options.command("doctor", workspace=False)
 @options.flag("--fix", help="End and remove what killed runs left behind; rebuild torn metadata.")
-@options.flag("--mend", "fix", hidden=True)
 def command(invocation: Invocation, fix: bool, as_json: bool) -> int:
     """Check Claude, git, folders, settings and workspaces. Exit code 1: there is a problem to fix."""
     project = replace(invocation, warns=False).project  # a check names unknown variables

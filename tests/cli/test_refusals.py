@@ -1,4 +1,4 @@
-"""What a careful user relies on without a thought: no project by accident, no file of a newer version touched."""
+"""What is refused: a home folder as a project, files of a newer version, names that lead somewhere else (defect 34)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,18 @@ import pytest
 from claude_iterate.errors import NewerFormat
 from claude_iterate.workspace.inheritance import inherit
 from claude_iterate.workspace.project import Project
-from claude_iterate.workspace.run_folder import run_lock
 from tests.cli.conftest import Type
+
+BAD = ["..", ".", "a/b", "../x", "-x", "a" * 300, "", "/etc", "a b"]
+COMMANDS = [
+    ["init"],
+    ["setup", "--from", "text"],
+    ["run", "--dry-run"],
+    ["show"],
+    ["logs"],
+    ["reset"],
+    ["clean", "--force"],
+]
 
 
 @pytest.mark.parametrize("below", ["", "me", "users/me"])
@@ -80,25 +90,34 @@ def test_a_newer_journal_is_not_gone_on_with(project: Project) -> None:
         inherit(layout)
 
 
-def test_reset_all(typed: Type, project: Project) -> None:
-    """Every workspace is reset but the one that runs, which is named; the exit code says so."""
-    for name in ("a", "b", "c"):
-        project.create(name).status.write_text('{"complete": true}')
-    with run_lock.hold(project.layout("b").lock, "b", "run"):
-        answer = typed("reset", "--all", "--json")
-    assert answer.code == 1
-    assert "b was not reset" in answer.err
-    assert [row["name"] for row in answer.document["workspaces"] if row["problem"] is None] == ["a", "c"]
-    assert [project.layout(name).status.exists() for name in ("a", "b", "c")] == [False, True, False]
-    assert typed("reset", "--all").code == 0
-
-
-@pytest.mark.parametrize("words", [[], ["w", "--all"]])
-def test_reset_wants_one_thing(typed: Type, project: Project, words: list[str]) -> None:
-    """Without a name nothing is reset by accident, and a name beside --all is a mistake."""
-    layout = project.create("w")
-    layout.status.write_text("{}")
-    answer = typed("reset", *words)
+@pytest.mark.parametrize("name", BAD)
+@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0])
+def test_bad_name_is_refused(typed: Type, folder: Path, words: list[str], name: str) -> None:
+    """Exit 2, one line of what, one of what to do; nothing made, nothing deleted."""
+    (folder / "text").write_text("do it")
+    answer = typed(*words, "--", name)
     assert answer.code == 2
-    assert "--all" in answer.err
-    assert layout.status.exists()
+    assert answer.out == ""
+    error, hint = answer.err.splitlines()
+    assert "cannot be the name" in error
+    assert hint.startswith("  Use up to 100")
+    assert [path.name for path in folder.iterdir()] == ["text"]
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_name_after_workspace_is_refused(typed: Type, folder: Path, name: str) -> None:
+    """`config --workspace ..` reads and writes nothing."""
+    for words in (["delay"], ["delay", "3"], ["--list"]):
+        assert typed("config", *words, f"--workspace={name}").code == 2
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("words", COMMANDS[2:], ids=lambda words: words[0])
+def test_missing_workspace_is_told(typed: Type, folder: Path, words: list[str]) -> None:
+    """Exit 1, what is missing, how to make it, and where it was looked for if there are none."""
+    answer = typed(*words, "nothing")
+    assert f"{folder} is not a project. If it is in another folder: claude-iterate -C DIR ..." in answer.err
+    assert answer.code == 1
+    assert answer.err.splitlines()[0] == "Error: Workspace not found: nothing"
+    assert "claude-iterate setup nothing" in answer.err
+    assert list(folder.iterdir()) == []
