@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from claude_iterate.workspace.project import Project
-from claude_iterate.workspace.run_folder import run_lock
 from tests.cli.conftest import Type
 
 ORIGINAL = Path(__file__).parents[1] / "fixtures" / "original" / "archive"
@@ -58,25 +57,6 @@ def test_the_originals_archive(typed: Type, project: Project) -> None:
     assert list(project.archive_folder.iterdir()) == []
 
 
-def test_refused_while_running(typed: Type, project: Project) -> None:
-    """The holder is named; nothing is archived, nothing deleted."""
-    layout = project.create("w")
-    with run_lock.hold(layout.lock, "w", "run"):
-        answer = typed("archive", "save", "w")
-    assert (answer.code, "already running: pid" in answer.err) == (1, True)
-    assert layout.metadata.exists()
-    assert not project.archive_folder.exists()
-
-
-def test_a_failed_archive_deletes_nothing(typed: Type, project: Project, folder: Path) -> None:
-    """No archive, no deletion."""
-    layout = project.create("w")
-    (folder / "claude-iterate" / "archive").write_text("a file in the way")
-    answer = typed("archive", "save", "w")
-    assert (answer.code, "could not be archived" in answer.err) == (1, True)
-    assert layout.metadata.exists()
-
-
 def test_links_that_lead_outside_are_told(typed: Type, project: Project) -> None:
     """At saving, at showing, and when restoring is refused; with the flag they come back."""
     layout = project.create("w")
@@ -90,14 +70,6 @@ def test_links_that_lead_outside_are_told(typed: Type, project: Project) -> None
     assert project.workspaces() == []
     assert typed("archive", "restore", name, "--outside-links").code == 0
     assert (layout.working / "python").is_symlink()
-
-
-def test_deleting_needs_a_yes(typed: Type, project: Project) -> None:
-    """Without a terminal and without --force nothing is deleted."""
-    shutil.copytree(ORIGINAL, project.archive_folder)
-    answer = typed("archive", "delete", OLD)
-    assert (answer.code, "--force" in answer.err) == (2, True)
-    assert (project.archive_folder / OLD / "TODO.md").exists()
 
 
 def test_a_linked_archive_loses_the_link_only(typed: Type, project: Project, tmp_path: Path) -> None:

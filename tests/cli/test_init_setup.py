@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from claude_iterate.workspace.project import Project
-from claude_iterate.workspace.run_folder import run_lock
 from tests.cli.conftest import Type
 
 
@@ -119,17 +118,6 @@ def test_instructions_are_replaced_only_with_force(typed: Type, project: Project
     assert layout.instructions.read_text() == "new"
     assert (layout.folder / "INSTRUCTIONS.md.bak").read_text() == "old"
     assert json.loads(layout.metadata.read_text())["mode"] == "iterative"
-
-
-def test_setup_is_refused_while_running(typed: Type, project: Project, tmp_path: Path) -> None:
-    """Counters of a running workspace have one writer."""
-    (tmp_path / "text").write_text("new")
-    layout = project.create("w", instructions=b"old")
-    with run_lock.hold(layout.lock, "w", "run"):
-        answer = typed("setup", "w", "--from", str(tmp_path / "text"), "--force")
-    assert answer.code == 1
-    assert "already running" in answer.err
-    assert layout.instructions.read_text() == "old"
 
 
 def test_init_says_what_it_set(typed: Type) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tarfile
 from pathlib import Path
 
@@ -10,6 +11,9 @@ import pytest
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import run_lock
 from tests.cli.conftest import Type
+
+ORIGINAL = Path(__file__).parents[1] / "fixtures" / "original" / "archive"
+ARCHIVE = "old-task-2025-10-01T08-30-00"
 
 
 def test_reset_says_what_it_did(typed: Type, project: Project) -> None:
@@ -23,17 +27,48 @@ def test_reset_says_what_it_did(typed: Type, project: Project) -> None:
     assert typed("reset", "w").code == 0
 
 
-@pytest.mark.parametrize("words", [["reset", "w"], ["clean", "w", "--force"], ["config", "delay", "1", "-w", "w"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(["reset", "w"], ["clean", "w", "--force"], ["archive", "save", "w"]),
+        *(["config", "delay", "1", "-w", "w"], ["setup", "w", "--from", "text", "--force"]),
+    ],
+    ids=" ".join,
+)
 def test_refused_while_running(typed: Type, project: Project, words: list[str]) -> None:
-    """The holder is named, the workspace untouched."""
-    layout = project.create("w")
-    before = layout.metadata.read_bytes()
+    """The holder is named, the workspace untouched: its counters have one writer."""
+    layout = project.create("w", instructions=b"old")
+    (project.root / "text").write_text("new")
+    before = {path: path.read_bytes() for path in layout.folder.rglob("*") if path.is_file()}
     with run_lock.hold(layout.lock, "w", "run"):
         answer = typed(*words)
-    assert answer.code == 1
-    assert "already running: pid" in answer.err
-    assert layout.metadata.read_bytes() == before
+    assert (answer.code, "already running: pid" in answer.err) == (1, True)
+    assert {path: path.read_bytes() for path in before} == before
     assert not project.archive_folder.exists()
+
+
+@pytest.mark.parametrize(
+    "words", [["clean", "w"], ["archive", "delete", ARCHIVE], ["template", "delete", "t"]], ids=" ".join
+)
+def test_deleting_needs_a_yes(typed: Type, project: Project, words: list[str]) -> None:
+    """Without a terminal and without --force nothing is deleted."""
+    project.create("w", instructions=b"do it")
+    assert typed("template", "save", "w", "t").code == 0
+    shutil.copytree(ORIGINAL, project.archive_folder)
+    before = sorted(project.root.rglob("*"))
+    answer = typed(*words)
+    assert (answer.code, "--force" in answer.err) == (2, True)
+    assert sorted(project.root.rglob("*")) == before
+
+
+@pytest.mark.parametrize("words", [["clean", "w", "--force"], ["archive", "save", "w"]], ids=" ".join)
+def test_a_failed_archive_deletes_nothing(typed: Type, project: Project, words: list[str]) -> None:
+    """No archive, no deletion."""
+    layout = project.create("w")
+    (project.root / "claude-iterate" / "archive").write_text("a file in the way")
+    answer = typed(*words)
+    assert (answer.code, "could not be archived" in answer.err) == (1, True)
+    assert layout.metadata.exists()
 
 
 def test_clean_archives_then_deletes(typed: Type, project: Project) -> None:
@@ -47,16 +82,6 @@ def test_clean_archives_then_deletes(typed: Type, project: Project) -> None:
         assert "w/INSTRUCTIONS.md" in archive.getnames()
 
 
-def test_clean_needs_a_yes(typed: Type, project: Project) -> None:
-    """Without a terminal and without --force nothing is deleted."""
-    layout = project.create("w")
-    answer = typed("clean", "w")
-    assert answer.code == 2
-    assert "--force" in answer.err
-    assert layout.metadata.exists()
-    assert not project.archive_folder.exists()
-
-
 def test_clean_takes_damaged_workspaces_too(typed: Type, project: Project) -> None:
     """What cannot be read can still be cleaned away (defect 33)."""
     project.create("w").metadata.write_text("{torn")
@@ -64,16 +89,6 @@ def test_clean_takes_damaged_workspaces_too(typed: Type, project: Project) -> No
     assert answer.code == 0
     assert answer.document["archive"] is None
     assert project.workspaces() == []
-
-
-def test_failed_archive_deletes_nothing(typed: Type, project: Project, folder: Path) -> None:
-    """No archive, no deletion."""
-    layout = project.create("w")
-    (folder / "claude-iterate" / "archive").write_text("a file in the way")
-    answer = typed("clean", "w", "--force")
-    assert answer.code == 1
-    assert "could not be archived" in answer.err
-    assert layout.metadata.exists()
 
 
 def test_symlinked_workspace_loses_the_link_only(typed: Type, project: Project, tmp_path: Path) -> None:

@@ -87,14 +87,6 @@ def test_the_originals_are_listed_and_shown(typed: Type, project: Project) -> No
     assert (document["mode"], document["settings"]) == ("iterative", {"max_iterations": 35})
 
 
-def test_deleting_needs_a_yes(typed: Type, workspace: Layout, project: Project) -> None:
-    """Without a terminal and without --force nothing is deleted."""
-    typed("template", "save", "w")
-    answer = typed("template", "delete", "w")
-    assert (answer.code, "--force" in answer.err) == (2, True)
-    assert (project.templates_folder / "w").is_dir()
-
-
 def test_a_linked_template_loses_the_link_only(typed: Type, project: Project, tmp_path: Path) -> None:
     """What lies outside our folder is never deleted."""
     shutil.copytree(ORIGINAL / "port-tests", tmp_path / "real")
