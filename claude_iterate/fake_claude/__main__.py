@@ -78,7 +78,7 @@ def _answer(argv: list[str], log: CallLog) -> int:
         return _perform(stream, workspace, number, prompt)
     except KeyboardInterrupt:  # also in a conversation it is not a failure
         if arguments.headless:
-            stream.interrupted()
+            stream.interrupt()
         else:
             put(b"(built-in fake Claude) You pressed Ctrl-C, so I leave.\n")
         return 0

@@ -86,7 +86,7 @@ class CallLog:
     def write(self, code: int) -> None:
         """Append the line in one write, so that lines of simultaneous calls do not mix."""
         line = (
-            f"{timestamp()} pid={os.getpid()} cwd={Path.cwd()} argv={' '.join(_shortened(self._argv))} "
+            f"{timestamp()} pid={os.getpid()} cwd={Path.cwd()} argv={' '.join(_shorten(self._argv))} "
             f"prompt={self.prompt_bytes} bytes exit={code}\n"
         )
         try:
@@ -98,7 +98,7 @@ class CallLog:
             return
 
 
-def _shortened(argv: list[str]) -> list[str]:
+def _shorten(argv: list[str]) -> list[str]:
     """The arguments as they may be shown: names of options, harmless values, and the length of everything else."""
     shown = []
     before = ""

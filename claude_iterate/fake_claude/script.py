@@ -138,7 +138,7 @@ def _flood(call: Call, value: Document) -> None:
         put(line * min(batch, lines - done), descriptor)
 
 
-def _rejected(call: Call, value: Document) -> None:
+def _reject(call: Call, value: Document) -> None:
     """A usage window that is used up and opens again in so many seconds: the moment is known only now."""
     moment = round(time.time() + value["seconds"])
     info = {"status": "rejected", "resetsAt": moment, "rateLimitType": value["window"], "isUsingOverage": False}
@@ -222,7 +222,7 @@ VERBS: dict[str, Callable[[Call, Any], int | None]] = {
     "long_line": lambda call, value: call.stream.say("x" * int(value)),
     "tool": _tool,
     "init": lambda call, value: call.stream.init(**value),
-    "rejected": _rejected,
+    "rejected": _reject,
     "result": lambda call, value: call.stream.result(**value),
     "work": lambda call, _value: call.work(),
     "exit": lambda _call, value: int(value),

@@ -135,7 +135,7 @@ class Stream:
         elif self.format == "json":
             self.line(self._kept if "--verbose" in self.arguments.flags else self._kept[-1])
 
-    def interrupted(self) -> None:
+    def interrupt(self) -> None:
         """What Claude Code prints after SIGINT."""
         self._pace = 0.0
         if self.format == "text":

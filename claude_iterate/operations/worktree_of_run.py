@@ -94,7 +94,7 @@ def plan_in(plan: RunSpec, tree: Worktree | None, held: HeldBack | None) -> RunS
     if tree is None:
         return plan
     made = tree.make()
-    return replace(plan, opening=(*plan.opening, made), closing=lambda: (tree.left(),))
+    return replace(plan, opening=(*plan.opening, made), closing=lambda: (tree.describe_rest(),))
 
 
 def put_away(tree: Worktree | None, user: User) -> None:

@@ -57,7 +57,7 @@ class Worktree(msgspec.Struct, frozen=True):
         self.place.mkdir(parents=True, exist_ok=True)
         return WorktreeMade(str(self.top), self.branch, self.base, str(self.main), again=self.found)
 
-    def left(self) -> WorktreeLeft:
+    def describe_rest(self) -> WorktreeLeft:
         """What is in it now."""
         try:
             git = _git(self.top, self.environ)
@@ -151,7 +151,7 @@ class Remains(msgspec.Struct, frozen=True):
         return next_steps.merge(self.main, self.branch, uncommitted_in) if self.changed or self.commits else ""
 
     @property
-    def described(self) -> str:
+    def description(self) -> str:
         """`What stays: the worktree PATH, with work that is not committed; the branch B, with 2 commits to merge.`"""
         more = f", with {plural(self.commits, 'commit')} to merge" if self.commits else ""
         tree = f"the worktree {self.top}{', with work that is not committed' if self.changed else ''}"

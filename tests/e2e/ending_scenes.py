@@ -14,16 +14,16 @@ from claude_iterate.selftest.harness.script_steps import (
     READY,
     RESULT,
     api_error,
-    done,
-    more,
-    said,
+    finish,
+    message,
+    proceed,
     usage_limit,
 )
 from tests.e2e.conftest import Loop
 
 Calls = Sequence[Sequence[dict[str, Any]]]
 Act = Callable[[Loop, Any], None]
-WORKING = more(READY, GO)
+WORKING = proceed(READY, GO)
 """An iteration that waits until the test has acted."""
 WINDOW = {"status": "allowed", "rateLimitType": "five_hour", "utilization": 0.85, "resetsAt": 4102444800}
 DENIED = {"permission_denials": [{"tool_name": "Bash", "tool_use_id": "t", "tool_input": {"command": "npm test"}}]}
@@ -67,17 +67,17 @@ SCENES = {
         "completed",
         "Claude reports that it is done; nothing has proven it (after 1 iteration)",
         "claude-iterate config -w my-task verification.checks --add COMMAND",
-        [done()],
+        [finish()],
     ),
     "proven": Scene(
         "completed",
         "Task completed successfully after 1 iteration: proven by checks",
         "claude-iterate report my-task",
-        [done()],
+        [finish()],
         {"verification.checks": ["true"]},
     ),
     "max_iterations": Scene(
-        "max_iterations", "Reached maximum iterations (2)", f"{RUN} --max-iterations 2", [more()], flags=("-m", "2")
+        "max_iterations", "Reached maximum iterations (2)", f"{RUN} --max-iterations 2", [proceed()], flags=("-m", "2")
     ),
     "refuted at the limit": Scene(
         "max_iterations",
@@ -112,21 +112,21 @@ SCENES = {
         "test_failures",
         "The tests stay red: 1 iteration (1 red, 2 green)",
         f"{RUN} --reset",
-        [more()],
+        [proceed()],
         {"stop.test_failures": 1, "commands.test": "echo '2 passed, 1 failed in 0.1s'; exit 1"},
     ),
     "pattern": Scene(
         "pattern",
         "Stop pattern: `I give (up|in)` matches: Sorry, I give up.",
         f"{RUN} --reset",
-        [[INIT, said("Sorry, I give up."), RESULT]],
+        [[INIT, message("Sorry, I give up."), RESULT]],
         {"stop.patterns": ["I give (up|in)"]},
     ),
     "script": Scene(
         "script",
         "A stop script says that the run is to end: `test -e fixed || echo enough` ended with 0: enough",
         f"{RUN} --reset",
-        [more()],
+        [proceed()],
         {"stop.scripts": ["test -e fixed || echo enough"]},
     ),
     "blocked": Scene(
@@ -139,7 +139,7 @@ SCENES = {
         "verification_failed",
         "Not done: the check `echo boom; test -e fixed` failed with exit code 1: boom",
         RUN,
-        [done()],
+        [finish()],
         {"verification.checks": ["echo boom; test -e fixed"], "verification.max_attempts": 1},
     ),
     "login": Scene(
@@ -192,13 +192,13 @@ SCENES = {
         "agent_failed",
         "Cannot start: FOLDER/INSTRUCTIONS.md is empty.",
         "claude-iterate setup my-task",
-        [more({"write": {"path": "INSTRUCTIONS.md", "text": ""}})],
+        [proceed({"write": {"path": "INSTRUCTIONS.md", "text": ""}})],
     ),
     "budget": Scene(
         "budget",
         "The budget is spent: $0.01 of $0.01 (limits.max_cost_usd)",
         f"{RUN} --max-cost 0.02",
-        [more()],
+        [proceed()],
         flags=("--max-cost", "0.01"),
     ),
     "duration": Scene(
@@ -219,14 +219,14 @@ SCENES = {
         "reserve",
         "The reserve is reached: 15% of the five_hour window is left; limits.reserve keeps 20%",
         RUN,
-        [more({"event": {"type": "rate_limit_event", "rate_limit_info": WINDOW}})],
+        [proceed({"event": {"type": "rate_limit_event", "rate_limit_info": WINDOW}})],
         {"limits.reserve": {"five_hour": 20}},
     ),
     "hook_abort": Scene(
         "hook_abort",
         "Ended by a hook: claude-iterate/hooks/iteration_finished ended with exit code 2: CI is red",
         RUN,
-        [done()],
+        [finish()],
         hooks={"iteration_finished": "[ -e fixed ] && exit 0; echo CI is red; exit 2"},
     ),
     "stopped": Scene("stopped", "Stopped by the command `stop`", RUN, [WORKING], act=asked("stop")),
@@ -239,6 +239,6 @@ SCENES = {
         "terminated", "Terminated: the terminal was closed (SIGHUP)", RUN, [WORKING], act=signalled("SIGHUP")
     ),
     "claimed, then cut": Scene(
-        "terminated", "Terminated by SIGTERM", RUN, [[*done()[:2], READY, GO, RESULT]], act=signalled("SIGTERM")
+        "terminated", "Terminated by SIGTERM", RUN, [[*finish()[:2], READY, GO, RESULT]], act=signalled("SIGTERM")
     ),
 }

@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from claude_iterate.selftest.harness.script_steps import GO, INIT, READY, RESULT, more, said
+from claude_iterate.selftest.harness.script_steps import GO, INIT, READY, RESULT, message, proceed
 from tests.e2e.conftest import Loop
 from tests.e2e.shell_agent import acts, with_git
 
@@ -205,8 +205,8 @@ def test_a_pattern_that_explodes_is_told_and_the_run_goes_on(loop: Loop) -> None
     """Once; the other patterns are still looked for."""
     loop.make()
     settings(loop, patterns=["(a+)+$", "ENOUGH"])
-    explosive = said("a" * 5000 + "!")
-    loop.script(more(explosive), more(explosive, said("ENOUGH")))
+    explosive = message("a" * 5000 + "!")
+    loop.script(proceed(explosive), proceed(explosive, message("ENOUGH")))
     done = loop.run("-m", "9")
     assert (numbers(loop), reason(loop)) == ([1, 2], "pattern")
     assert done.err.count("The stop pattern `(a+)+$` takes too long.") == 1
@@ -219,7 +219,7 @@ def test_a_stop_script_that_cannot_run_is_told_once(loop: Loop) -> None:
     folder = loop.root / "a-folder"
     folder.mkdir()
     settings(loop, scripts=[str(folder), "./missing.sh", 'test "$CLAUDE_ITERATE_ITERATION" = 3'])
-    loop.script(more())
+    loop.script(proceed())
     done = loop.run("-m", "9")
     assert (numbers(loop), reason(loop)) == ([1, 2, 3], "script")
     assert done.err.count(f"The stop script `{folder}` decides nothing") == 1
@@ -230,7 +230,7 @@ def test_the_pace_counts_the_calls_of_the_run_before(loop: Loop) -> None:
     """One call an hour is one call an hour, also when the run is started again."""
     loop.make()
     loop.env["CLAUDE_ITERATE_LIMITS__CALLS_PER_HOUR"] = "1"
-    loop.script(more())
+    loop.script(proceed())
     assert loop.run("-m", "1").code == 0
     process = loop.start_run("-m", "1")
     loop.until(lambda: loop.events("WaitStarted"), "the wait")

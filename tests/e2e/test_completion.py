@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from claude_iterate.selftest.harness.script_steps import more
+from claude_iterate.selftest.harness.script_steps import proceed
 from tests.e2e.conftest import Done, Loop, until
 
 DONE = {"complete": True, "progress": {"completed": 2, "total": 2}, "summary": "all done"}
@@ -51,7 +51,7 @@ def test_quiet_prints_nothing_when_all_is_well(loop: Loop) -> None:
     loop.make()
     assert loop.run("--quiet") == Done(0, "", "")
     loop.env.pop("CLAUDE_ITERATE_CLAUDE__PERMISSION_MODE")
-    loop.script(more())
+    loop.script(proceed())
     assert loop.run("--quiet", "-m", "1", "--again") == Done(0, "", "")
     warning = "Nothing says what Claude may do, so it will be denied every edit and command."
     assert f"⚠ {warning}" in loop.log()

@@ -21,7 +21,7 @@ from claude_iterate.core.rules.endings import SIGNS
 from claude_iterate.core.state.fold import reduce
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.tones import tone
-from claude_iterate.selftest.harness.script_steps import INIT, RESULT, done, more
+from claude_iterate.selftest.harness.script_steps import INIT, RESULT, finish, proceed
 from claude_iterate.selftest.harness.scripted_project import Done
 from claude_iterate.sinks.console.console import Console
 from claude_iterate.workspace.journal import reader
@@ -102,7 +102,7 @@ def pasted(loop: Loop, step: str) -> Done:
         loop.layout.instructions.write_bytes(task.read_bytes())
     (loop.root / "fixed").touch()
     shutil.rmtree(loop.state)  # the stand-in begins its script again
-    loop.script(done())
+    loop.script(finish())
     with task.open("rb") as typed:
         return loop.finish(loop.start("-c", step, program=("/bin/sh",), stdin=typed))
 
@@ -182,7 +182,7 @@ def test_a_folder_that_is_gone_is_named(loop: Loop, receiver: Receiver) -> None:
 def test_from_elsewhere_the_next_step_names_the_project(loop: Loop) -> None:
     """Pasted where it was printed it finds the project, whatever the folder is called."""
     loop.make()
-    loop.script(more())
+    loop.script(proceed())
     there = shutil.copytree(loop.root, loop.folder / "my project's")
     ended = loop.call("-C", str(there), "run", "my-task", "-m", "1")
     (step,) = [line.removeprefix("  Next: ") for line in ended.out.splitlines() if line.startswith("  Next: ")]

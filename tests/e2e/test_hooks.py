@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from claude_iterate.selftest.harness.script_steps import GO, READY, done, more
+from claude_iterate.selftest.harness.script_steps import GO, READY, finish, proceed
 from tests.e2e.conftest import ROOT, Loop
 
 POINTS = ("started", "next_iteration", "iteration_finished", "finished")
@@ -53,7 +53,7 @@ def test_hooks_are_called_at_their_points(loop: Loop) -> None:
     loop.make()
     traced(loop)
     hook(loop, "iteration_finished", "echo own >> trace; cat > given.json; echo said by a hook", own=True)
-    loop.script(more(), more(), done())
+    loop.script(proceed(), proceed(), finish())
     loop.env["CLAUDE_ITERATE_HOOKS__ENABLED"] = "false"
     assert loop.run("-m", "1").code == 0
     assert trace(loop) == []
@@ -91,7 +91,7 @@ def test_exit_code_2_ends_the_run_and_finished_still_runs(loop: Loop, point: str
     loop.make()
     traced(loop)
     hook(loop, point, "echo no more; exit 2")
-    loop.script(done())
+    loop.script(finish())
     ended = loop.run("--detailed-exit-code")
     assert (ended.code, reason(loop)) == (9, "hook_abort")
     assert "no more" in ended.err
@@ -107,7 +107,7 @@ def test_any_other_exit_code_warns_or_ends_the_run(loop: Loop, ends: bool) -> No
     hook(loop, "iteration_finished", "exit 7")
     hook(loop, "finished", "exit 2")
     loop.env["CLAUDE_ITERATE_HOOKS__FAIL_ON_ERROR"] = json.dumps(ends)
-    loop.script(done())
+    loop.script(finish())
     ended = loop.run()
     assert (ended.code, reason(loop)) == ((1, "hook_abort") if ends else (0, "completed"))
     assert "exit code 7" in ended.err
@@ -120,7 +120,7 @@ def test_a_skip_uses_the_number(loop: Loop) -> None:
     """Claude is called for the others only, and the record calls it skipped."""
     loop.make()
     hook(loop, "next_iteration", '[ "$CLAUDE_ITERATE_HOOK_ITERATION" = 1 ] && exit 1; exit 0')
-    loop.script(done())
+    loop.script(finish())
     assert loop.run("--no-delay").code == 0
     finished = loop.events("IterationFinished")
     assert [(event["number"], event["outcome"]["kind"]) for event in finished] == [(1, "skipped"), (2, "ok")]
@@ -140,7 +140,7 @@ def test_a_hook_that_takes_too_long_is_dead_with_its_children(loop: Loop, script
     loop.make()
     hook(loop, "next_iteration", script)
     loop.env |= {"CLAUDE_ITERATE_HOOKS__TIMEOUT": "1s", "CLAUDE_ITERATE_TIMEOUTS__TERMINATE_GRACE": "0.5s"}
-    loop.script(done())
+    loop.script(finish())
     ended = loop.run()
     assert ended.code == 0
     assert word in ended.err
@@ -155,7 +155,7 @@ def test_a_hook_is_ended_by_sigterm(loop: Loop) -> None:
         loop, "started", "trap 'echo int >> trace' INT; trap 'echo term >> trace; exit 0' TERM; sleep 600 & wait; wait"
     )
     loop.env["CLAUDE_ITERATE_HOOKS__TIMEOUT"] = "1s"
-    loop.script(done())
+    loop.script(finish())
     assert loop.run().code == 0
     assert trace(loop) == ["term"]
 
@@ -165,7 +165,7 @@ def test_a_hook_that_prints_without_end_is_bounded(loop: Loop) -> None:
     loop.make()
     hook(loop, "iteration_finished", "head -c 100000000 /dev/zero | tr '\\0' 'x'; echo; echo the end")
     loop.env["CLAUDE_ITERATE_HOOKS__TIMEOUT"] = "10m"
-    loop.script(done())
+    loop.script(finish())
     assert loop.run().code == 0
     (finished,) = loop.events("HookFinished")
     assert finished["output"].endswith("the end")
@@ -178,7 +178,7 @@ def test_finished_runs_after_ctrl_c_and_a_second_one_ends_it(loop: Loop) -> None
     loop.make()
     hook(loop, "finished", "echo $CLAUDE_ITERATE_HOOK_REASON > ended; echo > hangs; sleep 600; echo > never")
     loop.env["CLAUDE_ITERATE_HOOKS__TIMEOUT"] = "1h"
-    loop.script(more(READY, GO))
+    loop.script(proceed(READY, GO))
     process = loop.start_run()
     loop.until((loop.workspace / "ready").exists, "the file `ready`")
     process.send_signal(signal.SIGTERM)
@@ -197,7 +197,7 @@ def test_a_kill_neither_skips_nor_repeats_in_silence(loop: Loop) -> None:
     again = "echo $CLAUDE_ITERATE_HOOK_ITERATION:$CLAUDE_ITERATE_HOOK_AGAIN >> trace; [ -e go ] || sleep 600"
     hook(loop, "iteration_finished", again)
     loop.env["CLAUDE_ITERATE_HOOKS__TIMEOUT"] = "1h"
-    loop.script(more(), done())
+    loop.script(proceed(), finish())
     process = loop.start_run("--no-delay")
     loop.until(lambda: trace(loop), "the hook")
     process.kill()
@@ -217,7 +217,7 @@ def test_a_hook_that_claude_writes_is_not_run(loop: Loop) -> None:
     hook(loop, "iteration_finished", "echo mine >> trace")
     folder = shlex.quote(str(loop.root / "claude-iterate" / "hooks"))
     evil = "for name in iteration_finished finished; do echo 'echo evil >> trace' > $name; chmod +x $name; done"
-    loop.script(done({"shell": f"cd {folder}; {evil}"}))
+    loop.script(finish({"shell": f"cd {folder}; {evil}"}))
     ended = loop.run()
     assert ended.code == 0
     assert "it was changed during the run" in ended.err
@@ -241,7 +241,7 @@ def test_what_only_looks_like_a_hook_is_told_once(loop: Loop, kind: str) -> None
             path.mkdir()
         else:
             path.symlink_to(elsewhere if kind == "link out" else loop.root / "nothing")
-    loop.script(more(), done())
+    loop.script(proceed(), finish())
     ended = loop.run("--no-delay")
     assert ended.code == 0
     assert ended.err.count("next_iteration is not run") == 1
@@ -253,7 +253,7 @@ def test_a_hook_may_call_us(loop: Loop) -> None:
     loop.make()
     us = f"{shlex.quote(sys.executable)} -P -m claude_iterate"
     hook(loop, "iteration_finished", f"{us} config max_iterations > most 2> said; {us} stop my-task >> said 2>&1")
-    loop.script(more())
+    loop.script(proceed())
     loop.env["CLAUDE_ITERATE_HOOKS__TIMEOUT"] = "10m"
     ended = loop.run("-m", "5", "--no-delay")
     assert (ended.code, reason(loop)) == (0, "stopped")
@@ -280,7 +280,9 @@ def test_the_example_that_commits(loop: Loop) -> None:
     head = '[ "$CLAUDE_ITERATE_HOOK_LAST_COMMIT_SHA" = "$(git rev-parse HEAD)" ] && echo at HEAD'
     hook(loop, "finished", f'echo "{numbers}"; {head}', own=True)
     by_claude = "git add two && git commit -qm 'by Claude'"
-    loop.script(more({"shell": "echo 1 > one"}), more(), done({"shell": f"echo 2 > two; {by_claude}; echo 3 > three"}))
+    loop.script(
+        proceed({"shell": "echo 1 > one"}), proceed(), finish({"shell": f"echo 2 > two; {by_claude}; echo 3 > three"})
+    )
     assert loop.run("--no-delay").code == 0
     said = subprocess.run([*git, "log", "--format=%s", "--reverse"], check=True, capture_output=True, timeout=120)
     assert said.stdout.decode().splitlines() == ["my-task: iteration 1", "by Claude", "my-task: iteration 3"]
@@ -304,7 +306,7 @@ def test_the_examples_that_stop_when_ci_is_red_and_notify(loop: Loop) -> None:
     hook(loop, "next_iteration", example(2))
     hook(loop, "finished", example(1))
     (loop.home / "ci").write_text("success\n")
-    loop.script(more(), done())
+    loop.script(proceed(), finish())
     assert loop.run("-m", "1").code == 0
     (loop.home / "ci").write_text("failure\n")
     ended = loop.run("--detailed-exit-code")

@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from claude_iterate.selftest.harness.script_steps import INIT, RESULT, done
+from claude_iterate.selftest.harness.script_steps import INIT, RESULT, finish
 from tests.e2e.conftest import Loop
 from tests.e2e.shell_agent import with_git
 
@@ -18,7 +18,7 @@ def test_a_file_with_the_own_output_is_no_work(loop: Loop, repository: bool) -> 
     if repository:
         with_git(loop)
     loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = '["test -e a.txt"]'
-    loop.script(done({"shell": "echo a > a.txt"}))
+    loop.script(finish({"shell": "echo a > a.txt"}))
     command = f"{shlex.join(loop.program)} run my-task > run.log 2>&1"
     loop.finish(loop.start("-c", command, program=("/bin/sh",)))
     assert "✓ Task completed successfully after 1 iteration: proven by checks" in (loop.root / "run.log").read_text()

@@ -10,7 +10,7 @@ import pytest
 
 from claude_iterate.operations.run_plan import text_source
 from claude_iterate.operations.run_request import RunRequest
-from claude_iterate.selftest.harness.script_steps import GO, READY, done, more
+from claude_iterate.selftest.harness.script_steps import GO, READY, finish, proceed
 from claude_iterate.workspace.project import Project
 from tests.e2e.conftest import Loop
 
@@ -76,7 +76,7 @@ def test_a_finished_plan_makes_no_call_and_is_still_proven(loop: Loop) -> None:
     assert "proven by checks" in loop.run("--again").out
     assert calls(loop) == 0
     (loop.root / "proof").unlink()
-    loop.script(more())
+    loop.script(proceed())
     red = loop.run("--again", "--detailed-exit-code")
     assert (red.code, calls(loop)) == (5, 1)
     assert "test -e proof" in Path(loop.record(1)["stdin"]).read_text()
@@ -87,7 +87,7 @@ def test_a_plan_that_grows_is_worked_off(loop: Loop) -> None:
     and only where nothing is open there is nothing to do."""
     loop.make()
     loop.layout.plan.write_text("- [ ] one\n")
-    loop.script(done(plan_of("- [x] one\n")), done(plan_of("- [x] one\n- [x] two\n")))
+    loop.script(finish(plan_of("- [x] one\n")), finish(plan_of("- [x] one\n- [x] two\n")))
     assert loop.call("build", TASK).code == 0
     assert "nothing to do. To run it again: claude-iterate build my-task --again" in loop.call("build", TASK).err
     loop.layout.plan.write_text("- [x] one\n- [ ] two\n")
@@ -105,10 +105,10 @@ def test_a_planning_run_without_commits_goes_on(loop: Loop) -> None:
     the next prompt says so."""
     loop.make()
     loop.script(
-        done(),
-        more(plan_of("- [ ] one\n")),
-        more(plan_of("- [ ] one\n- [ ] two\n")),
-        done(plan_of("- [ ] 1\n- [ ] 2\n")),
+        finish(),
+        proceed(plan_of("- [ ] one\n")),
+        proceed(plan_of("- [ ] one\n- [ ] two\n")),
+        finish(plan_of("- [ ] 1\n- [ ] 2\n")),
     )
     ended = loop.call("plan", TASK)
     assert (ended.code, calls(loop)) == (0, 4)
@@ -122,7 +122,7 @@ def test_a_plan_that_the_breaker_ended_goes_on_with_its_own_command(loop: Loop) 
     """With the options that were typed: `run` would do something else."""
     loop.make()
     loop.env["CLAUDE_ITERATE_STOP__NO_PROGRESS"] = "1"
-    loop.script(more())
+    loop.script(proceed())
     assert "Next: claude-iterate plan my-task --max-iterations 4 --reset" in loop.call("plan", TASK, "-m", "4").err
     refused = loop.call("plan", TASK, "-m", "4")
     assert "Go on: claude-iterate plan my-task --max-iterations 4 --reset\n" in refused.err
@@ -133,7 +133,7 @@ def test_an_open_task_outweighs_a_report(loop: Loop) -> None:
     """`complete: true` with a task under way is no claim; the run goes on to its bound and says how to go on."""
     loop.make()
     loop.layout.plan.write_text("- [x] one\n- [~] two\n")
-    loop.script(done())
+    loop.script(finish())
     ended = loop.call("build", TASK, "-m", "2")
     assert [event["reason"] for event in loop.events("RunFinished")] == ["max_iterations"]
     assert "1 task of the plan not done yet" in ended.err
@@ -146,7 +146,7 @@ def test_open_tasks_that_the_agent_removes_are_no_work_done(loop: Loop) -> None:
     loop.make(mode="build")
     whole, easy = "- [ ] one\n- [ ] two\n- [ ] three\n", plan_of("- [x] one\n")
     loop.layout.plan.write_text(whole)
-    loop.script(more(easy, READY, GO), more())
+    loop.script(proceed(easy, READY, GO), proceed())
     process = loop.start("run", TASK)
     loop.until((loop.workspace / "ready").exists, "the first iteration")
     process.send_signal(signal.SIGKILL)
@@ -157,7 +157,7 @@ def test_open_tasks_that_the_agent_removes_are_no_work_done(loop: Loop) -> None:
     loop.layout.plan.write_text(whole)
     loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = json.dumps(["true"])
     loop.env["CLAUDE_ITERATE_VERIFICATION__ON_TAMPER"] = "refuse"
-    loop.script(more(easy))
+    loop.script(proceed(easy))
     refused = loop.run("--again", "--detailed-exit-code")
     assert refused.code == 5
     assert "2 open tasks removed" in refused.err
@@ -167,7 +167,7 @@ def test_a_plan_that_is_lost_ends_the_run(loop: Loop) -> None:
     """It is not worked on without one."""
     loop.make()
     loop.layout.plan.write_text("- [ ] one\n")
-    loop.script(more(plan_of("# Nothing\n")))
+    loop.script(proceed(plan_of("# Nothing\n")))
     ended = loop.call("build", TASK)
     assert ended.code == 1
     assert "There is no plan: it has no task any more" in ended.err
@@ -178,7 +178,7 @@ def test_a_killed_build_goes_on_as_a_build_and_not_as_another_mode(loop: Loop) -
     """`kill -9`, then `plan`: it counts from one. Then `build`: the plan says what is left."""
     loop.make()
     loop.layout.plan.write_text("- [ ] one\n- [ ] two\n")
-    loop.script(more(plan_of("- [x] one\n- [ ] two\n")), more(READY, GO))
+    loop.script(proceed(plan_of("- [x] one\n- [ ] two\n")), proceed(READY, GO))
     process = loop.start("build", TASK)
     loop.until((loop.workspace / "ready").exists, "the second iteration")
     process.send_signal(signal.SIGKILL)
@@ -187,7 +187,7 @@ def test_a_killed_build_goes_on_as_a_build_and_not_as_another_mode(loop: Loop) -
     assert f"Go on with: claude-iterate build {TASK}\n" in shown
     assert f"  claude-iterate build {TASK}  " in shown
     assert f"claude-iterate run {TASK}" not in shown
-    loop.script(done(plan_of("- [x] one\n- [x] two\n")))
+    loop.script(finish(plan_of("- [x] one\n- [x] two\n")))
     assert "Going on with run" not in loop.call("plan", TASK).err
     assert [event["mode"] for event in loop.events("RunStarted")] == ["build", "plan"]
     assert loop.call("build", TASK).code == 0
@@ -197,7 +197,7 @@ def test_ctrl_c_ends_a_build_after_its_task(loop: Loop) -> None:
     """As in every run; the next step is `build` again."""
     loop.make()
     loop.layout.plan.write_text("- [ ] one\n- [ ] two\n")
-    loop.script(more(READY, GO, plan_of("- [x] one\n- [ ] two\n")))
+    loop.script(proceed(READY, GO, plan_of("- [x] one\n- [ ] two\n")))
     process = loop.start("build", TASK)
     loop.until((loop.workspace / "ready").exists, "the iteration")
     process.send_signal(signal.SIGINT)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from claude_iterate.core.task_identity import checksum
-from claude_iterate.selftest.harness.script_steps import more
+from claude_iterate.selftest.harness.script_steps import proceed
 from tests.e2e.conftest import Loop
 
 WORK: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
@@ -180,7 +180,7 @@ def test_a_prompt_of_the_user_that_asks_for_nothing_still_gets_the_task(loop: Lo
     own = loop.workspace / "prompts" / "iteration.md"
     own.parent.mkdir()
     own.write_text("Work as you always do.\n")
-    loop.script(more(), WORK)
+    loop.script(proceed(), WORK)
     assert loop.run().code == 0
     for number in (1, 2):
         sent = stdin_of(loop, number).decode()

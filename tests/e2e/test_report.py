@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from claude_iterate.selftest.harness.script_steps import done, more
+from claude_iterate.selftest.harness.script_steps import finish, proceed
 from tests.e2e.conftest import Loop
 
 FIRST = "printf 'a\\nb\\n' > one; printf '\\0' > picture; echo x > x.tmp"
@@ -25,7 +25,7 @@ def test_files_and_lines_of_each_iteration_and_of_the_run(loop: Loop, in_git: bo
     if in_git:
         subprocess.run([*git, "init", "-q"], check=True, timeout=120)
     loop.env["CLAUDE_ITERATE_PROGRESS__IGNORE"] = "*.tmp"
-    loop.script(more({"shell": FIRST}), done({"shell": SECOND}))
+    loop.script(proceed({"shell": FIRST}), finish({"shell": SECOND}))
     assert loop.run("--no-delay").code == 0
     report = json.loads(loop.call("report", "my-task", "--json").out)
     sums = [(stat["changed"], stat["added"], stat["removed"]) for stat in report["diffstats"]]

@@ -11,7 +11,7 @@ import pytest
 from claude_iterate.selftest.faults import FAULTS
 from claude_iterate.selftest.harness.fault import Expected, Fault, FaultProject
 from claude_iterate.selftest.harness.fault_runner import run_fault
-from claude_iterate.selftest.harness.script_steps import done
+from claude_iterate.selftest.harness.script_steps import finish
 from claude_iterate.selftest.harness.scripted_project import Done, ScriptedProject, TooSlow, until
 
 ENTRY = {"seq": 1, "at": 1.0, "elapsed": 0.0, "event": {"event": "RunStarted", "run": "r"}}
@@ -75,7 +75,7 @@ def stumbling(project: FaultProject, _done: Done) -> str:
 
 def test_a_fault_fails_for_every_check_that_does_not_hold(tmp_path: Path) -> None:
     """An unexpected end, a complaint, and a check that finds nothing to inspect: each is a problem of its own."""
-    fault = Fault("what", "danger", (done(),), Expected("blocked", 1, ("ok",)), checks=(complaining, stumbling))
+    fault = Fault("what", "danger", (finish(),), Expected("blocked", 1, ("ok",)), checks=(complaining, stumbling))
     result = run_fault("f", fault, tmp_path / "fault")
     assert result.state == "failed"
     assert result.problems == (
@@ -92,7 +92,7 @@ def test_a_fault_that_takes_away_what_is_looked_at_is_named(tmp_path: Path) -> N
     def looking(project: FaultProject, _flags: tuple[str, ...]) -> Done:
         return Done(0, (project.folder / "gone").read_text(), "")
 
-    result = run_fault("f", Fault("what", "danger", (done(),), intervention=looking), tmp_path / "fault")
+    result = run_fault("f", Fault("what", "danger", (finish(),), intervention=looking), tmp_path / "fault")
     (problem,) = result.problems
     assert (result.state, "the fault came to no end: FileNotFoundError" in problem) == ("failed", True)
 

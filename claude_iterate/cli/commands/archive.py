@@ -218,7 +218,7 @@ def clean(invocation: Invocation, name: str, force: bool, no_archive: bool, as_j
     if saved:
         warn_about(saved)
     if left is not None and left.remove:
-        output.note(f"{left.described} Remove it: {left.remove}")
+        output.note(f"{left.description} Remove it: {left.remove}")
 
 
 def _confirm_clean(layout: Layout, no_archive: bool) -> None:

@@ -16,7 +16,7 @@ from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.events.enums import exit_code
 from claude_iterate.core.names import did_you_mean
 from claude_iterate.errors import UsageProblem
-from claude_iterate.selftest.faults import chosen
+from claude_iterate.selftest.faults import choose_faults
 from claude_iterate.selftest.harness.fault import Fault
 from claude_iterate.selftest.harness.fault_runner import FaultResult, run_faults, usual_jobs
 from claude_iterate.system import signals
@@ -44,10 +44,10 @@ def command(_invocation: Invocation, only_list: bool, only: tuple[str, ...], job
       claude-iterate selftest --only 'killed-*'  what happens when the runner dies
     """
     for pattern in only:
-        if not chosen((pattern,)):
-            instead = did_you_mean(pattern, list(chosen(())))
+        if not choose_faults((pattern,)):
+            instead = did_you_mean(pattern, list(choose_faults(())))
             raise UsageProblem(f"No fault matches {pattern}.", f"{instead}See: claude-iterate selftest --list")
-    faults = chosen(only)
+    faults = choose_faults(only)
     if only_list:
         _list(faults, as_json)
         return 0

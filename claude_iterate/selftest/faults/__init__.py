@@ -26,7 +26,7 @@ FAULTS: dict[str, Fault] = {
 }
 
 
-def chosen(patterns: tuple[str, ...]) -> dict[str, Fault]:
+def choose_faults(patterns: tuple[str, ...]) -> dict[str, Fault]:
     """The faults whose name matches one of the patterns (`limit-*`) or contains it; all faults without a pattern."""
     return {
         name: fault

@@ -7,7 +7,17 @@ import sys
 from claude_iterate.selftest.harness import interventions
 from claude_iterate.selftest.harness.expectations import no_run_is_left
 from claude_iterate.selftest.harness.fault import Expected, Fault, FaultProject
-from claude_iterate.selftest.harness.script_steps import COMPLETE, HANG, INIT, RESULT, Step, done, more, said, tool_use
+from claude_iterate.selftest.harness.script_steps import (
+    COMPLETE,
+    HANG,
+    INIT,
+    RESULT,
+    Step,
+    finish,
+    message,
+    proceed,
+    tool_use,
+)
 
 IDLE = {"timeouts.idle": "6s"}
 """A hundred times what a call needs that does not hang: a busy computer must not make it one that does."""
@@ -33,26 +43,26 @@ def _no_claude(project: FaultProject) -> None:
     project.env["CLAUDE_ITERATE_CLAUDE__COMMAND"] = str(project.folder / "claude")
 
 
-def _left(**how: object) -> Step:
+def _leave_process(**how: object) -> Step:
     return {"grandchild": {"seconds": 300, "pidfile": "left", **how}}
 
 
 def _talk(count: int) -> list[Step]:
-    return [step for _ in range(count) for step in (said("still here"), {"sleep": 0.2})]
+    return [step for _ in range(count) for step in (message("still here"), {"sleep": 0.2})]
 
 
 FAULTS = {
     "hang-after-result": Fault(
         "Claude reports its result and does not exit",
         "The run would stand still for hours after good work.",
-        ([*done(), HANG],),
+        ([*finish(), HANG],),
         settings={"timeouts.result_grace": "0.3s"},
         events={"CutStarted cause=lingering": 1},
     ),
     "hang-silent": Fault(
         "Claude never prints anything",
         "The run would stand still all night.",
-        ([HANG], done()),
+        ([HANG], finish()),
         AGAIN,
         settings=IDLE,
         events={"CutStarted cause=idle": 1},
@@ -60,7 +70,7 @@ FAULTS = {
     "hang-in-tool": Fault(
         "a tool that never returns",
         "The user would not learn what the night was spent on.",
-        ([INIT, tool_use("t", "sleep 9999"), HANG], done()),
+        ([INIT, tool_use("t", "sleep 9999"), HANG], finish()),
         AGAIN,
         settings=IDLE,
         logs=("Bash `sleep 9999` has been running",),
@@ -70,7 +80,7 @@ FAULTS = {
     "hang-after-report": Fault(
         "Claude writes its report, then hangs",
         "The run would hang, or believe a claim that was cut off.",
-        ([INIT, COMPLETE, HANG], done()),
+        ([INIT, COMPLETE, HANG], finish()),
         AGAIN,
         settings=IDLE,
         events={"ClaimDropped cut=True": 1},
@@ -78,14 +88,14 @@ FAULTS = {
     "endless-talk": Fault(
         "Claude never stops printing",
         "One iteration would take the whole night.",
-        ([INIT, *_talk(300)], done()),
+        ([INIT, *_talk(300)], finish()),
         Expected(outcomes=("timeout", "ok")),
         settings={"timeouts.iteration": "6s"},
     ),
     "ignores-signals": Fault(
         "Claude ignores SIGINT and SIGTERM",
         "A process that ignores signals would block the run.",
-        ([{"ignore": ["SIGINT", "SIGTERM"]}, INIT, HANG], done()),
+        ([{"ignore": ["SIGINT", "SIGTERM"]}, INIT, HANG], finish()),
         AGAIN,
         settings=IDLE,
         events={"AgentExited code=-9": 1},
@@ -93,23 +103,23 @@ FAULTS = {
     "ignores-sigterm": Fault(
         "a tool's child that ignores SIGTERM",
         "It would outlive the run.",
-        (done({"ignore": ["SIGINT", "SIGTERM"]}, _left(own_session=True)),),
+        (finish({"ignore": ["SIGINT", "SIGTERM"]}, _leave_process(own_session=True)),),
     ),
     "held-stdout": Fault(
         "a child of a tool keeps Claude's output open",
         "The run would wait for an end of output that never comes.",
-        (done(_left(hold_stdout=True)),),
+        (finish(_leave_process(hold_stdout=True)),),
     ),
     "own-session": Fault(
         "a tool's child in a session of its own",
         "Servers and watchers that tools started would pile up.",
-        (done(_left(own_session=True, hold_stdout=True)),),
+        (finish(_leave_process(own_session=True, hold_stdout=True)),),
         events={"LeftoversEnded": 1},
     ),
     "unmarked-orphan": Fault(
         "an orphan that cleared its environment",
         "A daemon that a tool started would never end.",
-        (done(_left(orphan=True, clear_environment=True, own_session=True)),),
+        (finish(_leave_process(orphan=True, clear_environment=True, own_session=True)),),
         impossible=lambda: "" if sys.platform.startswith("linux") else "only Linux lets us adopt orphans",
     ),
     "closed-stdout": Fault(
@@ -121,7 +131,7 @@ FAULTS = {
     "crash-once": Fault(
         "Claude is killed by a segmentation fault, once",
         "One crash would end the whole run.",
-        ([INIT, {"kill_self": "SIGSEGV"}], done()),
+        ([INIT, {"kill_self": "SIGSEGV"}], finish()),
         Expected(outcomes=("crash", "ok")),
     ),
     "crash-always": Fault(
@@ -136,22 +146,22 @@ FAULTS = {
     "exit-1-after-work": Fault(
         "exit code 1 after a good result and a report",
         "Finished work would count as a failure.",
-        ([*done(), {"exit": 1}],),
+        ([*finish(), {"exit": 1}],),
     ),
     "claude-gone": Fault(
         "the program is gone for some seconds during the run",
         "An update of Claude Code would end the work of a night.",
-        (more(), done()),
+        (proceed(), finish()),
         Expected(outcomes=("ok", "away", "ok")),
         prepare=_vanishing_claude,
         called=2,
-        intervention=interventions.once("WaitStarted", _claude_again),
+        intervention=interventions.act_once("WaitStarted", _claude_again),
         says=("Claude CLI not found",),
     ),
     "claude-missing": Fault(
         "Claude is not installed",
         "Files would be left behind by a run that never started.",
-        (more(),),
+        (proceed(),),
         Expected("", 1, ()),
         prepare=_no_claude,
         says=("Claude CLI not found",),

@@ -15,10 +15,10 @@ from claude_iterate.selftest.harness.script_steps import (
     UNFINISHED,
     Step,
     api_error,
-    done,
-    more,
-    said,
-    silent,
+    finish,
+    message,
+    proceed,
+    report_nothing,
     usage_limit,
 )
 
@@ -27,24 +27,24 @@ AGAIN = Expected(outcomes=("transient", "ok"))
 SOON = {"limits.max_wait": "1s"}
 
 
-def _passes(fault: str, call: list[Step], why: Why = Why.TRANSIENT) -> Fault:
+def _lapse(fault: str, call: list[Step], why: Why = Why.TRANSIENT) -> Fault:
     """A temporary failure: the run repeats the same iteration and counts no failure."""
     return Fault(
         fault,
         "A temporary failure of the service would end the run.",
-        (call, done()),
+        (call, finish()),
         AGAIN,
         settings={**SOON, "stop.failures": 1},
         events={f"WaitStarted why={why}": 1},
     )
 
 
-def _denied(*report: Step) -> list[Step]:
+def _denial(*report: Step) -> list[Step]:
     denial = {"tool_name": "Bash", "tool_use_id": "t", "tool_input": {"command": "npm test"}}
-    return [INIT, said("Denied."), *report, {"result": {"permission_denials": [denial], "total_cost_usd": 0.01}}]
+    return [INIT, message("Denied."), *report, {"result": {"permission_denials": [denial], "total_cost_usd": 0.01}}]
 
 
-def _failed(subtype: str) -> list[Step]:
+def _failing_result(subtype: str) -> list[Step]:
     return [INIT, {"result": {"subtype": subtype, "is_error": True, "total_cost_usd": 0.01}}]
 
 
@@ -61,42 +61,40 @@ def _window(**info: object) -> Step:
     return {"event": {"type": "rate_limit_event", "rate_limit_info": info}}
 
 
-def _resets(fault: str, danger: str, at: Callable[[float], float], waits: tuple[float, float]) -> Fault:
+def _reset_fault(fault: str, danger: str, at: Callable[[float], float], waits: tuple[float, float]) -> Fault:
     """A rejection whose `resetsAt` is computed from the present moment. The planned wait is checked, then `retry` ends
     it."""
 
     def prepare(project: FaultProject) -> None:
         rejected = _window(status="rejected", rateLimitType="five_hour", resetsAt=round(at(time.time())))
-        project.script(api_error(_LIMIT, 429, "rate_limit", rejected), done())
+        project.script(api_error(_LIMIT, 429, "rate_limit", rejected), finish())
 
-    return _planned_wait(fault, danger, prepare, waits)
+    return _wait_fault(fault, danger, prepare, waits)
 
 
-def _planned_wait(
-    fault: str, danger: str, prepare: Callable[[FaultProject], None], waits: tuple[float, float]
-) -> Fault:
+def _wait_fault(fault: str, danger: str, prepare: Callable[[FaultProject], None], waits: tuple[float, float]) -> Fault:
     return Fault(
         fault,
         danger,
         (),
         ONCE,
         prepare=prepare,
-        intervention=interventions.requested("retry", once="WaitStarted"),
+        intervention=interventions.request("retry", once="WaitStarted"),
         checks=(waits_between(*waits),),
     )
 
 
-def _just_passed(project: FaultProject) -> None:
+def _just_reset(project: FaultProject) -> None:
     """A clock time of a minute ago, as in a message that arrives a little late."""
     moment = datetime.now(UTC) - timedelta(minutes=1)
-    project.script(api_error(f"Claude usage limit reached, resets {moment:%H:%M} (UTC)", 429, "rate_limit"), done())
+    project.script(api_error(f"Claude usage limit reached, resets {moment:%H:%M} (UTC)", 429, "rate_limit"), finish())
 
 
 FAULTS = {
     "login-refused-once": Fault(
         "one 401 after an iteration that went well",
         "A single bad answer would end the work of a night.",
-        (more(), api_error("API Error: 401 Unauthorized", 401, "authentication_failed"), done()),
+        (proceed(), api_error("API Error: 401 Unauthorized", 401, "authentication_failed"), finish()),
         Expected(outcomes=("ok", "away", "ok")),
         events={"WaitStarted why=away": 1},
     ),
@@ -114,7 +112,7 @@ FAULTS = {
         FAILED,
         says=("403",),
     ),
-    "http-429": _passes(
+    "http-429": _lapse(
         "a throttle that is not a usage limit",
         api_error(
             "API Error: Server is temporarily limiting requests (not your usage limit) · Rate limited",
@@ -124,15 +122,15 @@ FAULTS = {
         ),
         Why.RATE_LIMIT,
     ),
-    "http-500": _passes("the server fails", api_error("API Error: 500 Internal server error.", 500, "server_error")),
-    "http-529": _passes("the service is overloaded", api_error("API Error: 529 Overloaded.", 529, "overloaded")),
-    "refused": _passes(
+    "http-500": _lapse("the server fails", api_error("API Error: 500 Internal server error.", 500, "server_error")),
+    "http-529": _lapse("the service is overloaded", api_error("API Error: 529 Overloaded.", 529, "overloaded")),
+    "refused": _lapse(
         "the connection is refused",
         api_error("API Error: Unable to connect to API (ConnectionRefused)", None, "server_error"),
     ),
-    "reset": _passes(
+    "reset": _lapse(
         "the connection is lost in the middle of an answer",
-        api_error("API Error: Connection to the API was lost (ECONNRESET).", None, "server_error", said("half a")),
+        api_error("API Error: Connection to the API was lost (ECONNRESET).", None, "server_error", message("half a")),
     ),
     "down-for-good": Fault(
         "the service does not come back",
@@ -145,27 +143,27 @@ FAULTS = {
     "denied-tools": Fault(
         "a tool that is not allowed, again and again",
         "The run would spend all its iterations on denied requests.",
-        (_denied(),),
+        (_denial(),),
         Expected("agent_failed", 1, ("denied", "denied")),
         says=("--allow 'Bash(npm test:*)'",),
     ),
     "denied-and-reported": Fault(
         "the same tool is denied twice, and Claude reports no progress",
         "The report would hide that Claude is not allowed to work.",
-        (_denied(UNFINISHED),),
+        (_denial(UNFINISHED),),
         Expected("agent_failed", 1, ("ok", "ok")),
         says=("--allow 'Bash(npm test:*)'",),
     ),
     "http-400": Fault(
         "the API refuses one request",
         "One prompt that is too long would end the run.",
-        (api_error("API Error: 400 prompt is too long", 400, "invalid_request"), done()),
+        (api_error("API Error: 400 prompt is too long", 400, "invalid_request"), finish()),
         Expected(outcomes=("refused", "ok")),
     ),
     "iteration-money-spent": Fault(
         "one iteration reaches its cost limit",
         "One expensive item would end the run.",
-        (_failed("error_max_budget_usd"), done()),
+        (_failing_result("error_max_budget_usd"), finish()),
         Expected(outcomes=("budget", "ok")),
         settings={"limits.max_cost_per_iteration_usd": 0.01},
         costs=0.02,
@@ -173,7 +171,7 @@ FAULTS = {
     "money-spent": Fault(
         "the budget is used up before the task is done",
         "The run would cost more than allowed.",
-        (more(),),
+        (proceed(),),
         Expected("budget", 1, ("ok", "ok")),
         flags=("--max-cost", "0.02"),
         costs=0.02,
@@ -181,20 +179,20 @@ FAULTS = {
     "turn-limit": Fault(
         "Claude reaches its turn limit",
         "A normal end would count as a failure.",
-        (_failed("error_max_turns"), done()),
+        (_failing_result("error_max_turns"), finish()),
         Expected(outcomes=("max_turns", "ok")),
     ),
     "nothing-said": Fault(
         "good calls without any report",
         "The run would end, or continue, by guessing.",
-        (silent(),),
+        (report_nothing(),),
         Expected("max_iterations", 0, ("ok", "ok", "ok")),
         flags=("-m", "3"),
     ),
     "limit-with-reset": Fault(
         "a usage limit that ends in 2 s",
         "A limit that resets at midnight would cost the whole night.",
-        (more(), usage_limit(f"{_LIMIT} · resets 1:44am (UTC)", 2), done()),
+        (proceed(), usage_limit(f"{_LIMIT} · resets 1:44am (UTC)", 2), finish()),
         Expected(outcomes=("ok", "usage_limit", "ok")),
         costs=0.02,
         events={"WaitStarted why=usage_limit window=five_hour": 1, "WaitEnded": 1},
@@ -202,7 +200,7 @@ FAULTS = {
     "limit-without-reset": Fault(
         "a usage limit without a reset time",
         "The run would give up, or call Claude many times a second.",
-        (usage_limit(_LIMIT, None), done()),
+        (usage_limit(_LIMIT, None), finish()),
         ONCE,
         settings=SOON,
     ),
@@ -219,7 +217,7 @@ FAULTS = {
         "the model and a file mention limits",
         "A task about rate limits would make the run wait.",
         (
-            more(said(_WORDS), {"tool": {"name": "Read", "input": {"file_path": "a"}, "result": _WORDS}}),
+            proceed(message(_WORDS), {"tool": {"name": "Read", "input": {"file_path": "a"}, "result": _WORDS}}),
             [
                 INIT,
                 {"tool": {"name": "Bash", "input": {"command": "x"}, "result": _WORDS, "is_error": True}},
@@ -234,40 +232,40 @@ FAULTS = {
         "a window that is nearly used up, without overage",
         "A warning would be mistaken for a limit, and hours would be lost.",
         (
-            more(_window(status="allowed", **_NEARLY_USED_UP)),
-            done(_window(status="allowed_warning", **_NEARLY_USED_UP)),
+            proceed(_window(status="allowed", **_NEARLY_USED_UP)),
+            finish(_window(status="allowed_warning", **_NEARLY_USED_UP)),
         ),
         Expected(outcomes=("ok", "ok")),
         events={"WaitStarted": 0},
     ),
-    "limit-in-milliseconds": _resets(
+    "limit-in-milliseconds": _reset_fault(
         "a reset time in milliseconds",
         "The run would wait for thousands of years, or call Claude far too early.",
         lambda now: (now + _HOUR) * 1000,
         (_HOUR - 600, _HOUR + 1),
     ),
-    "limit-in-the-past": _resets(
+    "limit-in-the-past": _reset_fault(
         "a reset time in the past",
         "The run would call Claude many times a second.",
         lambda now: now - 24 * _HOUR,
         (_PROBE - 60, _PROBE + 1),
     ),
-    "limit-in-ten-years": _resets(
+    "limit-in-ten-years": _reset_fault(
         "a reset time in ten years",
         "The run would wait for ten years.",
         lambda now: now + 10 * 365 * 24 * _HOUR,
         (_PROBE - 60, _PROBE + 1),
     ),
-    "limit-just-passed": _planned_wait(
+    "limit-just-passed": _wait_fault(
         "a limit message with a clock time that has just passed",
         "The run would wait until the same time tomorrow.",
-        _just_passed,
+        _just_reset,
         (0, 60),
     ),
     "reserve-reached": Fault(
         "little is left of a window, reported only in the list of all windows",
         "The run would use up the reserve that the user needs during the day.",
-        (more(_window(status="allowed", unifiedWindows={"five_hour": {"utilization": 0.9}})),),
+        (proceed(_window(status="allowed", unifiedWindows={"five_hour": {"utilization": 0.9}})),),
         Expected("reserve", 1, ("ok",)),
         settings={"limits.reserve": {"five_hour": 20}},
         says=("10% of the five_hour window is left",),

@@ -8,7 +8,7 @@ import itertools
 from claude_iterate.selftest.harness import interventions
 from claude_iterate.selftest.harness.expectations import memory_below
 from claude_iterate.selftest.harness.fault import Expected, Fault, FaultProject
-from claude_iterate.selftest.harness.script_steps import COMPLETE, GO, INIT, UNFINISHED, Step, done, said
+from claude_iterate.selftest.harness.script_steps import COMPLETE, GO, INIT, UNFINISHED, Step, finish, message
 
 LONG_TASK = "- one line of a very long task, with {{ braces }} and $& in it\n" * 4000
 _SNOW = '{"type":"assistant","message":{"content":[{"type":"text","text":"größer ☃ \U0001f600 snow"}]}}\n'.encode()
@@ -44,54 +44,54 @@ FAULTS = {
     "long-prompt": Fault(
         "instructions of 250 KB",
         "A long task would not start, or reach Claude damaged.",
-        (done(),),
+        (finish(),),
         instructions=LONG_TASK,
         prompts={1: LONG_TASK},
     ),
     "long-argument": Fault(
         "a system prompt of 260 KB, too long for an argument",
         "Claude would not start with a long AGENTS.md.",
-        (done(),),
+        (finish(),),
         settings={"claude.agents_file": "AGENTS.md"},
         prepare=_long_agents_file,
     ),
     "line-50-mb": Fault(
         "one line of 50 MB",
         "A tool that reads a large file would end the run, or fill memory and disk.",
-        (done({"long_line": 50_000_000}),),
+        (finish({"long_line": 50_000_000}),),
     ),
     "line-150-mb": Fault(
         "one line of 150 MB, longer than any event",
         "A stream without line ends would fill the memory.",
-        (done({"flood": {"lines": 1, "bytes": 150_000_000}}, GO),),
-        intervention=interventions.measured("GarbageSeen"),
+        (finish({"flood": {"lines": 1, "bytes": 150_000_000}}, GO),),
+        intervention=interventions.measure_memory("GarbageSeen"),
         checks=(memory_below(_ROOM),),
     ),
     "invalid-utf8": Fault(
         "bytes that are not UTF-8",
         "One invalid byte in the output of a tool would end the run.",
-        (done(_raw(b"\xff\xfe\xc3(\xc3(\n"), _raw(b'{"type":"assistant","message":"\xed\xa0\x80"}\n')),),
+        (finish(_raw(b"\xff\xfe\xc3(\xc3(\n"), _raw(b'{"type":"assistant","message":"\xed\xa0\x80"}\n')),),
     ),
     "nul-bytes": Fault(
         "NUL bytes between and within lines",
         "A binary file in Claude's output would end the run.",
-        (done(_raw(b"\0\0\0\n"), said("a \0 in a sentence")),),
+        (finish(_raw(b"\0\0\0\n"), message("a \0 in a sentence")),),
     ),
     "split-characters": Fault(
         "characters that arrive in pieces",
         "The log would garble every language but English.",
-        (done(*_byte_by_byte()),),
+        (finish(*_byte_by_byte()),),
         logs=("größer ☃ \U0001f600 snow",),
     ),
     "stderr-1-mb": Fault(
         "1 MB on standard error",
         "Claude would block on a full pipe.",
-        (done({"flood": {"stream": "stderr", "lines": 10_000, "bytes": 100}}),),
+        (finish({"flood": {"stream": "stderr", "lines": 10_000, "bytes": 100}}),),
     ),
     "stderr-one-line": Fault(
         "1 MB on standard error without a line end",
         "A progress bar would fill the memory or the log.",
-        (done({"flood": {"stream": "stderr", "lines": 1, "bytes": 1_000_000}}),),
+        (finish({"flood": {"stream": "stderr", "lines": 1, "bytes": 1_000_000}}),),
     ),
     "stderr-then-crash": Fault(
         "1 MB on standard error, then the reason of a crash",
@@ -102,7 +102,7 @@ FAULTS = {
                 {"stderr": f"Error: the disk is on fire\n{_STACK}"},
                 {"exit": 1},
             ],
-            done(),
+            finish(),
         ),
         Expected(outcomes=("crash", "ok")),
         reasons={1: "the disk is on fire"},
@@ -110,19 +110,19 @@ FAULTS = {
     "junk-lines": Fault(
         "lines that are not events",
         "A warning that another program prints would end the run.",
-        (done({"raw": 'npm WARN old\n\n{}\n[1,2]\nnull\n{"type":\n"\n'}),),
+        (finish({"raw": 'npm WARN old\n\n{}\n[1,2]\nnull\n{"type":\n"\n'}),),
         logs=("npm WARN old",),
     ),
     "deep-nesting": Fault(
         "an event nested 5000 levels deep",
         "A crafted tool result would end the run.",
-        (done({"raw": '{"type":"user","message":{"content":' + _DEEP + "}}\n"}),),
+        (finish({"raw": '{"type":"user","message":{"content":' + _DEEP + "}}\n"}),),
     ),
     "unknown-events": Fault(
         "events and fields of a future release",
         "The next update of Claude Code would end every run.",
         (
-            done(
+            finish(
                 {"event": {"type": "brand_new", "message": [1]}},
                 {"event": {"type": "system", "subtype": 7}},
                 {"event": {"type": "assistant", "message": {"content": [{"type": "hologram"}, 5, None]}}},
@@ -133,7 +133,7 @@ FAULTS = {
     "result-missing": Fault(
         "exit code 0 and no result",
         "An interrupted iteration would count as done.",
-        ([INIT, said("I am nearly"), {"exit": 0}], done()),
+        ([INIT, message("I am nearly"), {"exit": 0}], finish()),
         Expected(outcomes=("crash", "ok")),
     ),
     "result-twice": Fault(
@@ -163,7 +163,7 @@ FAULTS = {
             [INIT, UNFINISHED, {"result": {"total_cost_usd": -5}}],
             [INIT, UNFINISHED, {"result": {"total_cost_usd": "0.50"}}],
             [INIT, UNFINISHED, {"result": {"total_cost_usd": 1e300}}],
-            done(),
+            finish(),
         ),
         Expected(outcomes=("ok", "ok", "ok", "ok")),
         # A price as text is a price: no cost may be missed.

@@ -38,7 +38,7 @@ def _during(act: Callable[[FaultProject, subprocess.Popen[bytes]], object], once
     return intervene
 
 
-def signalled(*signals: signal.Signals) -> Intervention:
+def send_signals(*signals: signal.Signals) -> Intervention:
     """Send signals as soon as Claude is working; the run has recorded each one before the next is sent."""
 
     def act(project: FaultProject, process: subprocess.Popen[bytes]) -> None:
@@ -52,7 +52,7 @@ def signalled(*signals: signal.Signals) -> Intervention:
     return _during(act)
 
 
-def suspended(seconds: float) -> Intervention:
+def suspend(seconds: float) -> Intervention:
     """Suspend the runner, as Ctrl-Z does, for longer than Claude may be silent. Claude says a word meanwhile, and
     continues after the runner."""
 
@@ -71,7 +71,7 @@ second_run = _during(lambda project, _process: project.others.append(project.run
 """Start a second run while the first is working; then let the first continue."""
 
 
-def killed(event: str, count: int = 1, mess: bool = False, guardian: bool = False) -> Intervention:
+def kill(event: str, count: int = 1, mess: bool = False, guardian: bool = False) -> Intervention:
     """kill -9 once the journal holds so many of this event, then run again; with `mess`: as after a power failure;
     with `guardian`: together with the process that would clean up."""
 
@@ -112,7 +112,7 @@ def _make_mess(project: FaultProject) -> None:
     (project.layout.runs / "000002-20260101-000000-abcdef" / "raw").mkdir(parents=True)
 
 
-def measured(event: str) -> Intervention:
+def measure_memory(event: str) -> Intervention:
     """Read the peak memory of the runner once this event is in the journal; then let Claude continue."""
 
     def act(project: FaultProject, process: subprocess.Popen[bytes]) -> None:
@@ -123,23 +123,23 @@ def measured(event: str) -> Intervention:
     return _during(act, event)
 
 
-def requested(verb: str, *words: str, once: str = "") -> Intervention:
+def request(verb: str, *words: str, once: str = "") -> Intervention:
     """Send a request from another terminal, once this event is in the journal or as soon as Claude is working."""
     return _during(lambda project, _process: project.request(verb, *words), once)
 
 
-def once(event: str, act: Callable[[FaultProject], None]) -> Intervention:
+def act_once(event: str, act: Callable[[FaultProject], None]) -> Intervention:
     """Do this as soon as the event is in the journal; then Claude continues."""
     return _during(lambda project, _process: act(project), event)
 
 
-def awaited(event: str) -> Intervention:
+def wait_for(event: str) -> Intervention:
     """Claude continues once this event is in the journal."""
     return _during(lambda _project, _process: None, event)
 
 
 @_during
-def paused(project: FaultProject, _process: subprocess.Popen[bytes]) -> None:
+def pause(project: FaultProject, _process: subprocess.Popen[bytes]) -> None:
     """`pause` while Claude works; `resume` after the run had time to start another iteration in spite of that."""
     project.request("pause")
     go(project)

@@ -18,22 +18,22 @@ GO: Step = {"wait_for": "go"}
 LEFT: Step = {"grandchild": {"seconds": 300, "own_session": True, "hold_stdout": True, "pidfile": "left"}}
 
 
-def done(*between: Step) -> list[Step]:
+def finish(*between: Step) -> list[Step]:
     """A call that completes the task, with these steps in it."""
     return [INIT, *between, COMPLETE, RESULT]
 
 
-def more(*between: Step) -> list[Step]:
+def proceed(*between: Step) -> list[Step]:
     """A call that leaves more to do."""
     return [INIT, *between, UNFINISHED, RESULT]
 
 
-def silent(*between: Step) -> list[Step]:
+def report_nothing(*between: Step) -> list[Step]:
     """A good call that reports nothing but what these steps report."""
     return [INIT, *between, RESULT]
 
 
-def said(text: str, **more: Any) -> Step:
+def message(text: str, **more: Any) -> Step:
     """A message of the model, or with `error` a message of Claude Code."""
     return {"event": {"type": "assistant", "message": {"content": [{"type": "text", "text": text}]}, **more}}
 
@@ -41,7 +41,7 @@ def said(text: str, **more: Any) -> Step:
 def api_error(text: str, status: int | None, error: str, *before: Step) -> list[Step]:
     """A call that the API refused, as Claude Code reports it."""
     failed = {"is_error": True, "api_error_status": status, "result": text, "total_cost_usd": 0}
-    return [INIT, *before, said(text, error=error), {"result": failed}]
+    return [INIT, *before, message(text, error=error), {"result": failed}]
 
 
 def usage_limit(text: str, seconds: float | None) -> list[Step]:

@@ -123,7 +123,7 @@ class ScriptedProject:
             raise TooSlow("the self-test was ended")
         with contextlib.ExitStack() as files:
             streams = {
-                name: files.enter_context(self._printed(name, len(self.started)).open("wb"))
+                name: files.enter_context(self._output_file(name, len(self.started)).open("wb"))
                 for name in ("stdout", "stderr")
                 if name not in more
             }
@@ -134,7 +134,7 @@ class ScriptedProject:
             process.kill()
         return process
 
-    def _printed(self, stream: str, count: int) -> Path:
+    def _output_file(self, stream: str, count: int) -> Path:
         return self.folder / f"{stream}-{count}"
 
     def start_run(self, *flags: str) -> _Process:
@@ -150,7 +150,7 @@ class ScriptedProject:
         count = self.started.index(process)
         printed = []
         for stream, data in zip(("stdout", "stderr"), piped, strict=True):
-            path = self._printed(stream, count)
+            path = self._output_file(stream, count)
             printed.append((path.read_bytes() if path.exists() else data or b"").decode())
         return Done(process.returncode, *printed)
 

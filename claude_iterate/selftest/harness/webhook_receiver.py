@@ -62,12 +62,12 @@ class Receiver:
 
 def failing(project: FaultProject) -> None:
     """A receiver that answers with an error at once."""
-    _opened(project).usual = 500
+    _open(project).usual = 500
 
 
 def silent(project: FaultProject) -> None:
     """A receiver that does not answer until the fault is over."""
-    _opened(project).open.clear()
+    _open(project).open.clear()
 
 
 def dead(project: FaultProject) -> None:
@@ -78,7 +78,7 @@ def dead(project: FaultProject) -> None:
         project.env["CLAUDE_ITERATE_NOTIFY__EVENTS"] = "all"
 
 
-def _opened(project: FaultProject) -> Receiver:
+def _open(project: FaultProject) -> Receiver:
     receiver = Receiver()
     project.closing.callback(receiver.close)
     project.env["CLAUDE_ITERATE_NOTIFY__URL"] = receiver.url
