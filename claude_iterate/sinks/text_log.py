@@ -10,11 +10,11 @@ import shlex
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from claude_iterate.core.events import AgentExited, Entry, IterationFinished, IterationStarted, RunFinished, RunStarted
 from claude_iterate.core.formats import cost, duration, one_line, precise_moment
 from claude_iterate.core.outcomes.classes import FINE, RETRIED, WELL
+from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.endings import in_words
 from claude_iterate.core.sanitize import sanitize_lines
 from claude_iterate.core.state.run_state import RunState
@@ -113,24 +113,27 @@ def section(title: str, text: str) -> list[str]:
     return [*frame(title), text.rstrip("\n"), ""]
 
 
+def named_values(**values: object) -> list[str]:
+    """`Max Iterations: 5`, one in each line; what is not known or empty is left out."""
+    known = {name: value for name, value in values.items() if value not in (None, "")}
+    return [f"{name.replace('_', ' ')}: {value}" for name, value in known.items()]
+
+
 def header(event: RunStarted, at: float) -> list[str]:
     """Everything known when a run begins."""
     begun = precise_moment(at)
-    facts = [
-        f"Workspace: {event.workspace}",
-        f"Mode: {event.mode}",
-        f"Max Iterations: {event.max_iterations or 'no limit'}",
-        f"Start Time: {begun}",
-        f"Run: {event.run}",
-        f"Claude Iterate: {event.version}",
-        f"Claude Command: {shlex.join(event.command)}",
-    ]
-    if event.agent_version:
-        facts.append(f"Claude Version: {event.agent_version}")
-    if event.sandbox:
-        facts.append(f"Sandbox: {event.sandbox}")
-    if event.dry_run:
-        facts.append("Dry Run: yes")
+    facts = named_values(
+        Workspace=event.workspace,
+        Mode=event.mode,
+        Max_Iterations=event.max_iterations or "no limit",
+        Start_Time=begun,
+        Run=event.run,
+        Claude_Iterate=event.version,
+        Claude_Command=shlex.join(event.command),
+        Claude_Version=event.agent_version,
+        Sandbox=event.sandbox,
+        Dry_Run="yes" if event.dry_run else "",
+    )
     top = frame("CLAUDE ITERATE - EXECUTION LOG", f"Started: {begun}")
     return [*top, "", *frame("RUN METADATA"), *facts, ""]
 
@@ -143,22 +146,19 @@ def iteration_opening(number: int, at: float, notes: int = 0) -> list[str]:
 
 def iteration_closing(event: IterationFinished, at: float) -> list[str]:
     """How the iteration ended, and its figures."""
-    tokens, status = event.tokens, event.status
+    tokens, status = event.tokens, event.status or Status(complete=False)
     read = tokens.input + tokens.cache_read + tokens.cache_creation
-    block = [
-        "",
-        f"STATUS: {_verdict(event)}",
-        f"Completed: {precise_moment(at)}",
-        f"Duration: {duration(event.duration)}",
-        f"Cost: {cost(event.cost_usd, event.cost_is_lower_bound)}",
-        f"Turns: {event.turns}, tools: {event.tools}, tokens: {read:,} in, {tokens.output:,} out",
-    ]
-    if status is not None and status.remaining is not None:
-        block.append(f"Remaining: {status.remaining}")
-    if status is not None and status.worked is not None:
-        block.append(f"Worked: {'yes' if status.worked else 'no'}")
-    if status is not None and status.summary:
-        block.append(f"Summary: {one_line(status.summary)}")
+    facts = named_values(
+        STATUS=_verdict(event),
+        Completed=precise_moment(at),
+        Duration=duration(event.duration),
+        Cost=cost(event.cost_usd, event.cost_is_lower_bound),
+        Turns=f"{event.turns}, tools: {event.tools}, tokens: {read:,} in, {tokens.output:,} out",
+        Remaining=status.remaining,
+        Worked=None if status.worked is None else "yes" if status.worked else "no",
+        Summary=one_line(status.summary or ""),
+    )
+    block = ["", *facts]
     block += [line.strip() for line in run_lines.trouble(event)]
     if event.outcome.kind not in FINE:
         block += ["", *_iteration_error(event, at)]
@@ -177,12 +177,7 @@ def _verdict(event: IterationFinished) -> str:
 def _iteration_error(event: IterationFinished, at: float) -> list[str]:
     outcome = event.outcome
     first, rest = first_and_rest(outcome.message or outcome.kind)
-    block = [
-        f"ERROR (Iteration {event.number}):",
-        f"Time: {precise_moment(at)}",
-        f"Message: {first}",
-        *indent(rest),
-    ]
+    block = [f"ERROR (Iteration {event.number}):", *named_values(Time=precise_moment(at), Message=first), *indent(rest)]
     if outcome.kind not in RETRIED:  # else the run itself knows what to do
         block += [f"Advice: {one_line(line)}" for line in outcome.advice.splitlines()]
     return block
@@ -196,15 +191,13 @@ def run_closing(event: RunFinished, at: float, state: RunState) -> list[str]:
         block += [f"Detail: {first}", *indent(rest)]
     block += [f"Advice: {one_line(line)}" for line in event.advice.splitlines()]
     block += [*claim_remarks(event, state), *(line.strip() for line in worktree_left(state))]
-    if event.next:
-        block.append(f"Next: {event.next}")
-    return [
-        *block,
-        f"Iterations: {event.iterations}",
-        f"Cost: {ending_lines.cost(event, state)}",
-        f"Duration: {duration(event.duration)}",
-        f"Finished: {precise_moment(at)}",
-    ]
+    return block + named_values(
+        Next=event.next,
+        Iterations=event.iterations,
+        Cost=ending_lines.cost(event, state),
+        Duration=duration(event.duration),
+        Finished=precise_moment(at),
+    )
 
 
 OURS = "[claude-iterate] "
@@ -242,12 +235,6 @@ class TextLog:
         self._written_at = 0.0
         self._logged: dict[str, str] = {}
         self._transcript = Transcript(whole=True)
-        self._framed: dict[type, Callable[[Any, float], list[str]]] = {
-            RunStarted: header,
-            IterationStarted: self._iteration_started,
-            IterationFinished: iteration_closing,
-            RunFinished: lambda event, at: run_closing(in_words(event, self._state), at, self._state),
-        }
 
     def __call__(self, entry: Entry, state: RunState) -> None:
         """Log an entry."""
@@ -281,15 +268,19 @@ class TextLog:
         self._file.close()
 
     def _of_the_run(self, entry: Entry, before: RunState) -> list[str]:
-        frame = self._framed.get(type(entry.event))
-        if frame is not None:
-            block = frame(entry.event, entry.at)
-        else:
-            found = event_lines.lines(entry, before, self._state, self._attended, whole=True)
-            if found is None:
-                left = entry.event if isinstance(entry.event, AgentExited) else None
-                found = [*run_lines.agent_exited(left), *run_lines.amount_printed(left)] if left is not None else []
-            block = [OURS + line.strip() for line in found]
+        match event := entry.event:
+            case RunStarted():
+                block = header(event, entry.at)
+            case IterationStarted():
+                block = self._iteration_started(event, entry.at)
+            case IterationFinished():
+                block = iteration_closing(event, entry.at)
+            case RunFinished():
+                block = run_closing(in_words(event, self._state), entry.at, self._state)
+            case AgentExited():
+                block = _mark([*run_lines.agent_exited(event), *run_lines.amount_printed(event)])
+            case _:
+                block = _mark(event_lines.lines(entry, before, self._state, self._attended, whole=True) or [])
         if block:
             self._transcript.break_paragraph()
         return block
@@ -307,3 +298,7 @@ class TextLog:
                 block += section(title if before is None else f"{title} (changed)", text)
                 self._logged[title] = text
         return block + iteration_opening(event.number, at, event.notes)
+
+
+def _mark(lines: list[str]) -> list[str]:
+    return [OURS + line.strip() for line in lines]
