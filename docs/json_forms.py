@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
+from claude_iterate.cli import output
 from claude_iterate.views import (
     documents,
     history_view,
     iteration_rows,
-    json_form,
     listing_view,
     run_totals,
     run_view,
@@ -51,7 +51,7 @@ def schema() -> dict[str, Any]:
     """The schema, with what the code says about each key."""
     forms, parts = msgspec.json.schema_components(documents.FORMS.values(), ref_template="#/$defs/{name}")
     for name in {form["$ref"].rpartition("/")[2] for form in forms}:
-        parts[name]["properties"] = {"format": {"const": json_form.FORMAT}, **parts[name]["properties"]}
+        parts[name]["properties"] = {"format": {"const": output.VIEW_FORMAT}, **parts[name]["properties"]}
         parts[name]["required"] = ["format", *parts[name].get("required", [])]
     texts = _sentences()
     for name, form in parts.items():

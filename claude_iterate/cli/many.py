@@ -49,15 +49,11 @@ def run_many(project: Project, names: Sequence[str], request: RunRequest, parall
     screen.clear()
     code = _SIGNALLED.get(many.stopped_by) or (0 if all(_is_good(run) for run in many.runs) else 1)
     if request.as_json:
-        output.document(
-            ended_runs(
-                [
-                    (one.layout, one.run, one.state, _code(one), _refusal(one, request.command_line))
-                    for one in many.runs
-                ],
-                code,
-            )
-        )
+        refusals = [_refusal(one, request.command_line) for one in many.runs]
+        ended = [
+            (one.layout, one.run, one.state, _code(one), why) for one, why in zip(many.runs, refusals, strict=True)
+        ]
+        output.view(ended_runs(ended, code))
     elif code or not quiet:
         _print_table(many.runs, request.command_line)
     return code

@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import IO, Any
 
 import click
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
 from claude_iterate.core.sanitize import sanitize_json, sanitize_terminal
 from claude_iterate.core.tones import COLORS, Line, Tone
 from claude_iterate.errors import ExpectedError, UsageProblem
 from claude_iterate.system import terminals
-from claude_iterate.views import json_form
 from claude_iterate.workspace.files.atomic import open_replacement
 
+VIEW_FORMAT = 1
 _SYMBOLS = {"good": ("✓", "green", "[ok]"), "warning": ("⚠", "yellow", "[!]"), "bad": ("❌", "red", "[x]")}
 
 
@@ -110,7 +110,22 @@ def answer(as_json: bool, value: Any, text: str, then: str = "") -> None:
 
 def view(form: Struct) -> None:
     """A view as one JSON document."""
-    document(json_form.document(form))
+    document(view_document(form))
+
+
+def view_document(form: Struct) -> dict[str, Any]:
+    """The JSON form of a view: its fields under the number of the format."""
+    return {"format": VIEW_FORMAT, **_round_money(to_builtins(form))}
+
+
+def _round_money(value: Any) -> Any:
+    """Sums of money without the noise of binary fractions."""
+    if isinstance(value, float):
+        return round(value, 6)
+    if isinstance(value, dict):
+        # Entries of a journal are printed as they are.
+        return {key: item if key == "entries" else _round_money(item) for key, item in value.items()}
+    return [_round_money(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def symbol(kind: str, stream: IO[str] | None = None) -> str:

@@ -1,12 +1,12 @@
 """The JSON forms of all views, in one dialect: camelCase keys, moments in ISO 8601 (UTC), durations in seconds.
 
-A view is its own JSON form; here it gets its format number. `FORMS` names the form of each command: the JSON Schema in
+A view is its own JSON form. `FORMS` names the form of each command: the JSON Schema in
 docs/reference is made from it. A key is never renamed or taken away without a new format number.
 """
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -15,7 +15,6 @@ from claude_iterate.core.state.run_state import RunState
 from claude_iterate.views import history_view, run_view
 from claude_iterate.views.history_view import HistoryView
 from claude_iterate.views.iteration_rows import Row
-from claude_iterate.views.json_form import document
 from claude_iterate.views.listing_view import ListingView
 from claude_iterate.views.plan_view import PlanView
 from claude_iterate.views.report.night_report import NightReport
@@ -97,12 +96,12 @@ FORMS: dict[str, type[msgspec.Struct]] = {
 """What each command prints with `--json`."""
 
 
-def ended_run(layout: Layout, run: str, exit_code: int, state: RunState | None = None) -> dict[str, Any]:
+def ended_run(layout: Layout, run: str, exit_code: int, state: RunState | None = None) -> EndedRun:
     """What `run --json` prints; `state` is the run's, if it is at hand."""
-    return document(_document_of(EndedRun, layout, run, exit_code, state))
+    return _ended(EndedRun, layout, run, exit_code, state)
 
 
-def _document_of(kind: type[Run], layout: Layout, run: str, exit_code: int, state: RunState | None) -> Run:
+def _ended(kind: type[Run], layout: Layout, run: str, exit_code: int, state: RunState | None) -> Run:
     records = RunRecords(layout)
     story = records.story(run)
     rows = history_of(story).iterations
@@ -120,27 +119,30 @@ def _document_of(kind: type[Run], layout: Layout, run: str, exit_code: int, stat
     )
 
 
-def ended_runs(
-    ended: list[tuple[Layout, str, RunState, int, tuple[str, str] | None]], exit_code: int
-) -> dict[str, Any]:
+def ended_runs(ended: list[tuple[Layout, str, RunState, int, tuple[str, str] | None]], exit_code: int) -> EndedRuns:
     """What `run A B --json` prints; each with its workspace, run, state, exit code and why it was refused."""
     runs = tuple(
-        _document_of(OneOfManyRuns, layout, run, code, state)
+        _ended(OneOfManyRuns, layout, run, code, state)
         for layout, run, state, code, _ in ended
         if state.started is not None
     )
     refused = tuple(RefusedRun(layout.name, *why, code) for layout, _, _, code, why in ended if why is not None)
-    return document(EndedRuns(runs, refused, exit_code))
+    return EndedRuns(runs, refused, exit_code)
 
 
 def ended_verification(
     workspace: str, exit_code: int, state: RunState, proof: EvidenceView, report: str | None
-) -> dict[str, Any]:
+) -> EndedVerification:
     """What `verify --json` prints."""
     ended = summarise(RunView, proof.run, state, running=False)
     status = "not_run" if proof.passed is None else "pass" if proof.passed and not exit_code else "fail"
-    facts = msgspec.structs.asdict(proof) | {
-        "status": status,
-        **{name: getattr(ended, name) for name in ("reason", "cause", "next")},
-    }
-    return document(EndedVerification(workspace=workspace, exit_code=exit_code, report=report, **facts))
+    return EndedVerification(
+        workspace=workspace,
+        status=status,
+        exit_code=exit_code,
+        report=report,
+        reason=ended.reason,
+        cause=ended.cause,
+        next=ended.next,
+        **msgspec.structs.asdict(proof),
+    )

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from claude_iterate.cli import output
 from claude_iterate.core.events import (
     IterationFinished,
     IterationStarted,
@@ -121,7 +122,7 @@ def test_the_document_of_a_run_says_how_it_stands(project: Project) -> None:
     waited = (WaitStarted(Why.USAGE_LIMIT, 1e12), WaitEnded(Why.USAGE_LIMIT, "user"))
     for waits in ((), waited):
         journal(layout, IterationStarted(1), done, *waits, RunFinished("max_iterations"), running=False)
-        said = ended_run(layout, RUN, 0)
+        said = output.view_document(ended_run(layout, RUN, 0))
         assert (said["last"]["summary"], said["last"]["session"], said["progress"]["completed"]) == ("half", "s-1", 1)
         assert said["usageLimit"] == bool(waits)
         layout.journal(RUN).unlink()

@@ -14,7 +14,6 @@ from claude_iterate.cli.invocation import Invocation
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.system.files import near
 from claude_iterate.views import run_view
-from claude_iterate.views.json_form import document
 from claude_iterate.views.report import report_pages
 from claude_iterate.views.report.night_report import NightReport, missing_report, night_report
 
@@ -64,7 +63,7 @@ def command(
 
 def _text(report: NightReport, form: str) -> str:
     if form == "json":
-        return json.dumps(document(report), indent=2, ensure_ascii=False) + "\n"
+        return json.dumps(output.view_document(report), indent=2, ensure_ascii=False) + "\n"
     return report_pages.html(report) if form == "html" else report_pages.markdown(report)
 
 

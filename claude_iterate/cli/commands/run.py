@@ -177,11 +177,11 @@ def _run(
     project, user, as_json = invocation.project, TerminalUser(worker, detaches), asked.as_json
     if (done := run_checks.to_leave(project, layout, asked, user)) is not None:
         if as_json:  # the answer is that of the run that completed the task
-            output.document(documents.ended_run(layout, done.run, done.exit_code))
+            output.view(documents.ended_run(layout, done.run, done.exit_code))
         return done.exit_code
     performed = launch(project, layout, asked, user)
     if as_json:
-        output.document(documents.ended_run(layout, performed.run, performed.exit_code, performed.state))
+        output.view(documents.ended_run(layout, performed.run, performed.exit_code, performed.state))
     return performed.exit_code
 
 

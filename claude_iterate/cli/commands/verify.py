@@ -69,7 +69,7 @@ def command(invocation: Invocation, /, name: str, show_report: bool, as_json: bo
     changed = done.state.finished is not None and done.state.finished.known_by == CHANGED
     code = done.exit_code or int(changed)
     if as_json:
-        output.document(documents.ended_verification(name, code, done.state, proof, report))
+        output.view(documents.ended_verification(name, code, done.state, proof, report))
     elif report is not None:
         output.result(output.sanitize(report))
     return code

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -25,6 +25,11 @@ class FileView(msgspec.Struct, frozen=True, rename="camel"):
     path: str
     added: int | None
     removed: int | None
+
+    @property
+    def lines(self) -> int:
+        """All that came or went."""
+        return (self.added or 0) + (self.removed or 0)
 
 
 class Diffstat(msgspec.Struct, frozen=True, rename="camel"):
@@ -51,59 +56,39 @@ def diffstats(layout: Layout, rows: Sequence[Row], ignore: Sequence[str]) -> Dif
     store = root / "claude-iterate" / "snapshots.git"
     places = [path for path in (*layout.own_folders(), store) if path != root and path.is_relative_to(root)]
     own, ignored = tuple(f"{path.relative_to(root)}/" for path in places), ignore_rules(ignore)
-    trees = KeptTrees(root, store, os.environ, lambda path: path.startswith(own) or ignores(ignored, path))
+    trees = KeptTrees(root, store, lambda path: path.startswith(own) or ignores(ignored, path))
     late = len(rows) - _MOST_ITERATIONS
-    each = [_of(trees, row.tree_before, row.tree_after) if at >= late else None for at, row in enumerate(rows)]
+    each = [trees.compare(row.tree_before, row.tree_after) if at >= late else None for at, row in enumerate(rows)]
     first = next((row.tree_before for row in rows if row.tree_before), "")
     last = next((row.tree_after for row in reversed(rows) if row.tree_after), "")
-    return Diffstats(_of(trees, first, last), tuple(each))
-
-
-def _of(trees: KeptTrees, before: str, after: str) -> Diffstat | None:
-    found = trees.compare(before, after) if before and after else None
-    if found is None:
-        return None
-    files = sorted(found, key=_size, reverse=True)[:_MOST_FILES]
-    sums = sum(file.added or 0 for file in found), sum(file.removed or 0 for file in found)
-    return Diffstat(len(found), *sums, tuple(FileView(file.path, file.added, file.removed) for file in files))
-
-
-def _size(file: ChangedFile) -> int:
-    return (file.added or 0) + (file.removed or 0)
-
-
-class ChangedFile(msgspec.Struct, frozen=True):
-    """A file that differs: lines that came and went; None for one that is no text."""
-
-    path: str
-    added: int | None
-    removed: int | None
+    return Diffstats(trees.compare(first, last), tuple(each))
 
 
 class KeptTrees:
-    """The snapshots of a project: in its repository, or in a store of our own."""
+    """The snapshots of a project: in its repository, or in a store of our own. Files that are ours do not count."""
 
-    def __init__(self, root: Path, store: Path, environ: Mapping[str, str], is_ours: Callable[[str], bool]) -> None:
+    def __init__(self, root: Path, store: Path, is_ours: Callable[[str], bool]) -> None:
         self._is_ours = is_ours
         self._places: list[tuple[Git, str]] = []
-        repository = Git(str(root), environ, filters=False)
+        repository = Git(str(root), os.environ, filters=False)
         with contextlib.suppress(GitProblem):
             self._places.append((repository, repository.line("rev-parse", "--show-prefix")))
         if (store / "HEAD").is_file() and not store.is_symlink():
-            self._places.append((Git(str(root), environ, str(store), filters=False), ""))
+            self._places.append((Git(str(root), os.environ, str(store), filters=False), ""))
 
-    def compare(self, before: str, after: str) -> list[ChangedFile] | None:
-        """What differs in the project, without our own files. None when one of the two is not there any more."""
-        if before == after:
-            return []
-        for git, prefix in self._places:
-            try:
-                return self._run_diff(git, prefix, before, after)
-            except GitProblem:
-                continue
+    def compare(self, before: str, after: str) -> Diffstat | None:
+        """What differs in the project. None when one of the two was never made, or is not there any more."""
+        if before and before == after:
+            return Diffstat(0, 0, 0, ())
+        for git, prefix in self._places if before and after else ():
+            with contextlib.suppress(GitProblem):
+                found = self._diff(git, prefix, before, after)
+                files = sorted(found, key=lambda file: file.lines, reverse=True)[:_MOST_FILES]
+                added, removed = sum(file.added or 0 for file in found), sum(file.removed or 0 for file in found)
+                return Diffstat(len(found), added, removed, tuple(files))
         return None
 
-    def _run_diff(self, git: Git, prefix: str, before: str, after: str) -> list[ChangedFile]:
+    def _diff(self, git: Git, prefix: str, before: str, after: str) -> list[FileView]:
         plain = ("--numstat", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty")
         said = git.names("diff-tree", "-r", "-z", *plain, before, after, *(["--", prefix] if prefix else []))
         found = []
@@ -112,9 +97,9 @@ class KeptTrees:
             inside = path[len(prefix) :]
             if not self._is_ours(inside):
                 shown = os.fsencode(inside).decode("utf-8", "replace")
-                found.append(ChangedFile(shown, _lines(added), _lines(removed)))
+                found.append(FileView(shown, _number(added), _number(removed)))
         return found
 
 
-def _lines(word: str) -> int | None:
+def _number(word: str) -> int | None:
     return int(word) if word.isdigit() else None

@@ -20,7 +20,7 @@ from claude_iterate.views.iteration_rows import Row
 from claude_iterate.views.report.diffstats import Diffstat, diffstats
 from claude_iterate.views.run_totals import RunHistory, Total, total
 from claude_iterate.views.run_view import RunRecords, RunView, run_view
-from claude_iterate.views.story import EvidenceView, PastWait, Story
+from claude_iterate.views.story import EvidenceView, PastWait
 from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
@@ -97,45 +97,42 @@ def missing_report(layout: Layout, run: str | None) -> tuple[str, str]:
     return lost, f"Its log may be whole: claude-iterate logs {name} --run {run}"
 
 
-class _Told(msgspec.Struct, frozen=True):
-    """A run with its rows."""
-
-    story: Story
-    view: RunView
-    history: RunHistory
-
-
 def night_report(layout: Layout, run: str | None, at: float) -> NightReport | None:
     """The report of a run; without one that of the task, over all of its runs. None when there is none."""
-    told = _told(layout, run, at)
-    if not told:
+    records = RunRecords(layout)
+    if run is not None:
+        chosen = history_view.run(records, run)
+        histories = [chosen] if chosen is not None else []
+    else:
+        histories = history_view.task(records)
+    if not histories:
         return None
-    last = told[-1]
-    parts = tuple(_part(part) for part in told)
-    history = history_view.history(layout, [part.history for part in told])
-    stories = [part.story for part in told]
-    started = last.story.started
-    rows = tuple(row for part in history.runs for row in part.iterations)
+    stories = [records.story(history.id) for history in histories]
+    held = records.holder.get("run") if records.holder is not None else None
+    views = [run_view(layout, story, at if story.run == held else None) for story in stories]
+    parts = tuple(map(_part, views, histories))
+    last, started = views[-1], stories[-1].started
+    rows = tuple(row for history in histories for row in history.iterations)
     text, missing = _instructions(layout.instructions, next((row.instructions_hash for row in reversed(rows)), ""))
     changed = diffstats(layout, rows, started.settings.get("progress.ignore", ()) if started is not None else ())
     return NightReport(
         workspace=layout.name,
         path=str(layout.folder),
         mode=started.mode if started is not None else "",
-        run=last.view,
-        runs=tuple(part.history.id for part in told),
-        sentence=_sentence(last.view),
-        good=last.view.state == "running" or (last.view.reason is not None and ENDINGS[last.view.reason].good),
+        run=last,
+        runs=tuple(history.id for history in histories),
+        sentence=_sentence(last),
+        good=last.state == "running" or (last.reason is not None and ENDINGS[last.reason].good),
         tone=parts[-1].tone,
         instructions=text,
         instructions_missing=missing,
         iterations=rows,
-        total=history.total,
+        total=total(histories),
         waits=tuple(_wait(wait, at) for story in stories for wait in story.waits),
-        waited=round(sum(told_run.history.waited for told_run in told), 3),
+        waited=round(sum(history.waited for history in histories), 3),
         proofs=tuple(proof for story in stories for proof in story.proofs.all),
         warnings=(
-            *(newer for part in told if (newer := _newer(layout, part.history.id))),
+            *(newer for history in histories if (newer := _newer(layout, history.id))),
             *(what.line for story in stories for what in story.recent if what.event == "Warned"),
         ),
         diffstat=changed.whole,
@@ -145,35 +142,11 @@ def night_report(layout: Layout, run: str | None, at: float) -> NightReport | No
     )
 
 
-def _told(layout: Layout, run: str | None, at: float) -> list[_Told]:
-    """This run, or all of the task, oldest first."""
-    records = RunRecords(layout)
-    chosen = history_view.run(records, run) if run is not None else None
-    rows = [chosen] if chosen is not None else [] if run is not None else history_view.task(records)
-    found = []
-    for history in rows:
-        story = records.story(history.id)
-        live = records.holder is not None and records.holder.get("run") == history.id
-        found.append(_Told(story, run_view(layout, story, at if live else None), history))
-    return found
-
-
-def _part(told: _Told) -> RunOfTask:
-    view, history = told.view, told.history
-    alone = total([history])
-    return RunOfTask(
-        view.id,
-        view.purpose,
-        view.started,
-        view.duration,
-        alone.iterations,
-        alone.cost_usd,
-        alone.cost_is_lower_bound,
-        view.reason,
-        view.known_by,
-        state_words(view.condition, view.known_by),
-        tone(view.condition, view.known_by),
-    )
+def _part(view: RunView, history: RunHistory) -> RunOfTask:
+    alone, how = total([history]), (view.condition, view.known_by)
+    money = (alone.cost_usd, alone.cost_is_lower_bound)
+    about = (view.id, view.purpose, view.started, view.duration, alone.iterations)
+    return RunOfTask(*about, *money, view.reason, view.known_by, state_words(*how), tone(*how))
 
 
 def _newer(layout: Layout, run: str) -> str:
