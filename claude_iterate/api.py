@@ -79,8 +79,8 @@ class Project:
     ) -> Workspace:
         """Make a workspace with these instructions. `settings` are its own, by dotted key."""
         own = layer_from_document("workspace", "settings", settings or {}).values
-        if mode not in _modes():
-            raise UsageProblem(f"There is no mode {mode!r}.", f"Modes: {', '.join(_modes())}")
+        if mode not in MODES:
+            raise UsageProblem(f"There is no mode {mode!r}.", f"Modes: {', '.join(MODES)}")
         return Workspace(self._project, self._project.create(name, mode, own, instructions=instructions.encode()))
 
     def listing(self) -> ListingView:
@@ -204,7 +204,7 @@ class Run:
     def is_running(self) -> bool:
         """True until its end."""
         if self._process is not None:
-            return self._process.ended() is None
+            return self._process.result() is None
         return self.workspace._running(self.id) == self.id
 
     def wait(self, timeout: float | None = None) -> int | None:
@@ -244,7 +244,7 @@ class Run:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._process is not None and self._process.ended() is None:
+        if self._process is not None and self._process.result() is None:
             self._process.send("SIGTERM")
             self._process.wait()
 
@@ -262,7 +262,3 @@ def _problem(refused: Refused) -> ExpectedError:
     problem = ExpectedError(refused.message, refused.hint)
     problem.exit_code = refused.exit_code
     return problem
-
-
-def _modes() -> list[str]:
-    return list(MODES)

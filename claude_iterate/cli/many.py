@@ -125,7 +125,7 @@ def _row(run: OneRun) -> tuple[str, ...]:
 
 def _before(run: OneRun) -> str:
     """Of a completed task that was left as it is: `was completed before (not proven)`."""
-    done = run_checks.find(run.layout)
+    done = run_checks.find_completed(run.layout)
     unproven = UNPROVEN.get(done.known_by or "", "") if done is not None else ""
     return f"was completed before ({unproven})" if unproven else "was completed before"
 

@@ -74,9 +74,9 @@ class RecordedCall(msgspec.Struct):
         """What the fake does for this call, whose output is in `path`. `named` is the id that a review in prose was
         given. A call whose end is not recorded died with its run."""
         code = 1 if self.exit_code is None else self.exit_code
-        return [*self._printed(path, named), {"exit": code} if code >= 0 else {"die": -code}]
+        return [*self._output_steps(path, named), {"exit": code} if code >= 0 else {"die": -code}]
 
-    def _printed(self, path: Path, named: str) -> Iterator[Step]:
+    def _output_steps(self, path: Path, named: str) -> Iterator[Step]:
         """The output in parts, and between them what came beside it."""
         waiting, start, size = list(self.beside), 0, path.stat().st_size
         for place, printed in _line_ends(path) if any(after < _AT_THE_END for after, _ in waiting) else ():
@@ -270,11 +270,11 @@ class Cassette(msgspec.Struct, frozen=True):
         """How many reviews there are."""
         return len(self.calls[REVIEW])
 
-    def plan_in(self, plan: RunSpec) -> RunSpec:
-        """The plan of a run that plays it: no iteration more than were recorded."""
-        most = min(plan.max_iterations or self.iterations, self.iterations)
-        environ = {**plan.environ, VARIABLE: str(_place(plan.layout))}
-        return replace(plan, cassette=self.run, max_iterations=most, environ=environ)
+    def play_in(self, spec: RunSpec) -> RunSpec:
+        """The run that plays it: no iteration more than were recorded."""
+        most = min(spec.max_iterations or self.iterations, self.iterations)
+        environ = {**spec.environ, VARIABLE: str(_place(spec.layout))}
+        return replace(spec, cassette=self.run, max_iterations=most, environ=environ)
 
     def warnings(self, settings: Settings) -> list[Warned]:
         """What the user should know before it is played."""

@@ -41,9 +41,9 @@ _POEMS = {
 }
 
 
-def make(environ: Mapping[str, str], folder: Path) -> tuple[Project, Layout]:
+def make_demo(environ: Mapping[str, str], folder: Path) -> tuple[Project, Layout]:
     """The project and its workspace, ready to run."""
-    project = Project(folder, _untouched(environ, folder))
+    project = Project(folder, _clean_environment(environ, folder))
     pace = environ.get(_PACE_VARIABLE, PACE)  # tests do not wait
     stand_in = folder / ".stand-in"
     stand_in.mkdir()
@@ -93,7 +93,7 @@ def _call(folder: Path, poem: str, text: str, completed: int, summary: str = "")
     ]
 
 
-def _untouched(environ: Mapping[str, str], folder: Path) -> dict[str, str]:
+def _clean_environment(environ: Mapping[str, str], folder: Path) -> dict[str, str]:
     """An environment in which no setting of the user's leads out of the demo's folder."""
     ours = {setting.variable for setting in catalogue().values()}
     kept = {name: value for name, value in environ.items() if name not in ours}

@@ -21,7 +21,7 @@ from claude_iterate.core.events.enums import Cause, Meaning, Point
 from claude_iterate.core.rules import hook_facts, hook_rules
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.operations import sandboxing
+from claude_iterate.operations.isolation import sandbox_for_program
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
@@ -49,7 +49,7 @@ def try_hook(project: Project, layout: Layout, settings: Settings, file: HookFil
     here = _last_situation(layout, file.point)
     given = hook_facts.variables(here)
     environment = run_environment(project.environ, settings.claude, mark, layout.folder) | given
-    sandbox = sandboxing.for_programs(project, layout, settings, mark)
+    sandbox = sandbox_for_program(project, layout, settings, mark)
     command = discovery.prepare_program([str(file.path)], environment, layout.root, sandbox, given=given)
     began = time.monotonic()
     with tempfile.TemporaryFile() as stdin:

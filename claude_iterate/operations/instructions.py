@@ -12,7 +12,6 @@ import shlex
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +21,11 @@ from msgspec.structs import replace
 from claude_iterate.agent import conversation
 from claude_iterate.agent.command import discovery
 from claude_iterate.agent.command.environment import run_environment
-from claude_iterate.agent.command.sandbox import Sandbox
 from claude_iterate.core.events.enums import exit_code
-from claude_iterate.core.settings.declared import Settings
 from claude_iterate.errors import ExpectedError, WorkspaceProblem
-from claude_iterate.operations import run_plan, sandboxing
-from claude_iterate.operations.launch import launch
-from claude_iterate.operations.run_plan import text_source
+from claude_iterate.operations.isolation import open_sandbox
+from claude_iterate.operations.launch import launch, new_run_id
+from claude_iterate.operations.prompt_texts import text_source
 from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.operations.user import User
 from claude_iterate.project.git import Git, GitProblem
@@ -43,22 +40,14 @@ from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import dry_run_files, run_lock
 
 
-def present(layout: Layout, replaces: bool = False) -> bytes | None:
-    """The instructions as they are now; None when there are none, and with `replaces` also for a folder in their
-    place."""
+def read_present(layout: Layout) -> bytes | None:
+    """The instructions as they are now; None when there are none."""
     if layout.metadata.exists():  # `setup` makes it where there is none
         metadata.read(layout.metadata)  # a damaged workspace must be fixed first
     try:
         return layout.instructions.read_bytes()
     except FileNotFoundError:
         return None
-    except IsADirectoryError:
-        if replaces:
-            return None
-        raise WorkspaceProblem(
-            f"{layout.instructions} is a folder.",
-            f"Put instructions in its place; the folder is kept: claude-iterate setup {layout.name} --force",
-        ) from None
     except OSError as error:
         raise WorkspaceProblem(
             f"{layout.instructions} cannot be read: {error.strerror}.", "Move it away, or check its permissions."
@@ -80,14 +69,6 @@ def how_to_commit(project: Project, layout: Layout) -> str:
     return f"{call} add {folder} && {call} commit -m {shlex.quote(f'Task {layout.name}')} -- {folder}"
 
 
-def move_folder_away(layout: Layout) -> None:
-    """A folder in the place of the instructions, which an agent may have made, gets the first free name beside it."""
-    path = layout.instructions
-    if path.is_dir() and not path.is_symlink():
-        names = (path.with_name(f"{path.name}.folder{'' if number == 1 else f'-{number}'}") for number in count(1))
-        path.rename(next(name for name in names if not name.exists()))
-
-
 def write(
     project: Project, layout: Layout | None, name: str, mode: str | None, text: bytes, settings: Mapping[str, Any]
 ) -> Layout:
@@ -96,7 +77,6 @@ def write(
         layout = project.create(name, mode, settings, instructions=text)
         mode, settings = None, {}
     with run_lock.hold(layout.lock, name, "setup"), explain_write_errors(name, layout.folder):
-        move_folder_away(layout)
         if layout.instructions.exists() and layout.instructions.read_bytes() != text:
             atomic.write_bytes(layout.folder / "INSTRUCTIONS.md.bak", layout.instructions.read_bytes())
         atomic.write_bytes(layout.instructions, text)
@@ -170,12 +150,12 @@ def compose(project: Project, layout: Layout, request: RunRequest, goal: str | N
     """Let Claude write: alone when there is a goal, else in a conversation. What a dry run wrote is kept only where
     there were no instructions."""
     said = ""
-    with _unchanged(layout) if request.dry_run else _backup(layout) as before:
+    with _snapshot_only(layout) if request.dry_run else _backup(layout) as before:
         if goal is None:
             code, after = _converse(project, layout, request, user)
         else:
             done = launch(project, layout, replace(request, prompt_values={"goal": goal}), user)
-            code, said, after = done.exit_code, done.said, _written(done.agent_folder)
+            code, said, after = done.exit_code, done.last_words, _snapshot(done.agent_folder)
     composed = Composed(code, before, after, said)
     if request.dry_run and before.data is None and after.data is not None and not composed.problem:
         atomic.write_bytes(layout.instructions, after.data)
@@ -200,7 +180,7 @@ def refuse_broken_claude(project: Project) -> None:
         discovery.version(settings.claude, project.environ, project.root)
 
 
-def _written(folder: Path) -> Snapshot:
+def _snapshot(folder: Path) -> Snapshot:
     return untrusted_files.snapshot(folder / "INSTRUCTIONS.md")
 
 
@@ -209,45 +189,25 @@ def _converse(project: Project, layout: Layout, request: RunRequest, user: User)
     setup, unless it was a dry run."""
     settings = request.settings_for(project, layout)
     with contextlib.ExitStack() as stack:
-        sandbox = _sandbox(stack, project, layout, settings, request)
+        sandbox = stack.enter_context(open_sandbox(project, layout, settings, request.dry_run))
         if sandbox is None or not sandbox.is_container:
             discovery.find(settings.claude, project.environ, project.root)  # before anything is locked or written
-        return _converse_in(sandbox, project, layout, request, settings, user)
-
-
-def _sandbox(
-    stack: contextlib.ExitStack, project: Project, layout: Layout, settings: Settings, request: RunRequest
-) -> Sandbox | None:
-    if settings.sandbox.kind == "none":
-        return None
-    return stack.enter_context(sandboxing.opened(project, layout, settings, request.dry_run))
-
-
-def _converse_in(
-    sandbox: Sandbox | None,
-    project: Project,
-    layout: Layout,
-    request: RunRequest,
-    settings: Settings,
-    user: User,
-) -> tuple[int, Snapshot]:
-    with run_lock.hold(layout.lock, layout.name, "starting") as held:
-        run = run_plan.new_run_id(layout)
+        held = stack.enter_context(run_lock.hold(layout.lock, layout.name, "starting"))
+        run = new_run_id(layout)
         held.record(run)
-        with _copied(layout, run) if request.dry_run else contextlib.nullcontext(layout) as used:
-            texts = text_source(project, used, settings).one_off(request.purpose, {})
-            environment = run_environment(project.environ, settings.claude, run, used.agent_folder)
-            system, first = f"{texts.system}\n{texts.user}", _FIRST_MESSAGE[request.purpose].format(name=layout.name)
-            words = system, first, used.working, run, used.beside
-            with conversation.arguments(settings.claude, *words) as argv:
-                grace = settings.timeouts.terminate_grace
-                closed = replace(sandbox, run=run) if sandbox is not None else None
-                command = discovery.prepare(
-                    argv, environment, layout.root, closed, given=settings.claude.env, terminal=True
-                )
-                user.note(_BEFORE.format(what="write" if request.purpose == "setup" else "improve"))
-                ended = conversation.converse(command, layout.root, run, grace, sandbox)
-            written = _written(used.agent_folder)
+        used = stack.enter_context(_dry_run_copy(layout, run)) if request.dry_run else layout
+        texts = text_source(project, used, settings, request.mode_for(used)).one_off(request.purpose, {})
+        environment = run_environment(project.environ, settings.claude, run, used.agent_folder)
+        system, first = f"{texts.system}\n{texts.user}", _FIRST_MESSAGE[request.purpose].format(name=layout.name)
+        words = system, first, used.working, run, used.beside
+        with conversation.arguments(settings.claude, *words) as argv:
+            closed = replace(sandbox, run=run) if sandbox is not None else None
+            command = discovery.prepare(
+                argv, environment, layout.root, closed, given=settings.claude.env, terminal=True
+            )
+            user.note(_BEFORE.format(what="write" if request.purpose == "setup" else "improve"))
+            ended = conversation.converse(command, layout.root, run, settings.timeouts.terminate_grace, sandbox)
+        written = _snapshot(used.agent_folder)
         if not request.dry_run:
             metadata_updates.count_setup(layout)
     if ended.signal:
@@ -259,7 +219,7 @@ def _converse_in(
 
 
 @contextlib.contextmanager
-def _copied(layout: Layout, run: str) -> Iterator[Layout]:
+def _dry_run_copy(layout: Layout, run: str) -> Iterator[Layout]:
     """The copy that the fake talks about. A conversation has no journal, so nothing of it is kept."""
     used = dry_run_files.layout_for(layout, run)
     with explain_write_errors(layout.name, layout.folder):
@@ -279,7 +239,7 @@ def _is_usable(data: bytes) -> bool:
 
 
 @contextlib.contextmanager
-def _unchanged(layout: Layout) -> Iterator[Snapshot]:
+def _snapshot_only(layout: Layout) -> Iterator[Snapshot]:
     """A dry run touches neither the instructions nor their backup."""
     yield untrusted_files.snapshot(layout.instructions)
 

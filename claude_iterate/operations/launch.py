@@ -3,42 +3,46 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import shutil
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from claude_iterate.agent.command import discovery
-from claude_iterate.agent.command.command_line import NOT_ASKED
+from claude_iterate.agent.command import discovery, sandbox_host
+from claude_iterate.agent.command.command_line import NOT_ASKED, Known
 from claude_iterate.agent.command.sandbox import Sandbox
 from claude_iterate.agent.processes.leftovers import end_containers, end_marked
 from claude_iterate.core.events import Warned
 from claude_iterate.core.events.enums import ONE_OFF, Purpose, exit_code
 from claude_iterate.core.redact import redactor_for
-from claude_iterate.core.settings.declared import Settings
-from claude_iterate.core.settings.modes import stop_settings
+from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.loop import Engine
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.run_spec import RunSpec
-from claude_iterate.errors import AgentProblem
-from claude_iterate.operations import permissions, run_checks, run_plan, sandboxing, worktree_of_run
+from claude_iterate.operations import isolation, permissions, run_checks
 from claude_iterate.operations.cassettes import Cassette, choose_cassette
 from claude_iterate.operations.permissions import Permissions
-from claude_iterate.operations.run_plan import Agent, plan_run
-from claude_iterate.operations.run_request import RunRequest
-from claude_iterate.operations.user import User, ask_first_questions, save_answers, were_asked
+from claude_iterate.operations.playback import console_for
+from claude_iterate.operations.project_commands import find_test_command
+from claude_iterate.operations.prompt_texts import text_source
+from claude_iterate.operations.run_checks import find_to_leave
+from claude_iterate.operations.run_request import PreparedRun, RunRequest
+from claude_iterate.operations.user import User, ask_first_questions, save_answers, was_asked
+from claude_iterate.project.worktrees import Worktree
 from claude_iterate.sinks.console.console import Console
 from claude_iterate.sinks.console.safe_stream import forces_color
 from claude_iterate.sinks.fanout import Fanout, Sink
 from claude_iterate.sinks.notifications.notifier import Notifier
 from claude_iterate.sinks.text_log import TextLog
-from claude_iterate.system.files import near
-from claude_iterate.workspace import metadata, metadata_updates
+from claude_iterate.workspace import creation, leftover_files, metadata_updates, plan_file
+from claude_iterate.workspace.files.folders import explain_write_errors
 from claude_iterate.workspace.inheritance import Inheritance, inherit
 from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
@@ -47,7 +51,7 @@ from claude_iterate.workspace.run_folder import dry_run_files, run_folder, run_l
 from claude_iterate.workspace.run_folder.run_folder import RunFolder
 
 
-class Performed(msgspec.Struct, frozen=True):
+class RunResult(msgspec.Struct, frozen=True):
     """A run that is over. `agent_folder` is where the agent worked, `report` what a review or a validation wrote."""
 
     run: str
@@ -57,216 +61,296 @@ class Performed(msgspec.Struct, frozen=True):
     report: Path
 
     @property
-    def said(self) -> str:
-        """Claude's last words in a one-off call."""
+    def last_words(self) -> str:
+        """What Claude said last in a one-off call."""
         return self.state.one_off.text if self.state.one_off else ""
 
 
-def launch(project: Project, layout: Layout, request: RunRequest, user: User) -> Performed:
+class Agent(msgspec.Struct, frozen=True):
+    """The Claude that a run calls: its version, the options that it knows, the sandbox that it is in."""
+
+    version: str
+    known: Known = NOT_ASKED
+    sandbox: Sandbox | None = None
+
+
+def launch(project: Project, layout: Layout, request: RunRequest, user: User) -> RunResult:
     """A run of any purpose, from the checks to the end. Nothing is written before every check has passed."""
-    settings = run_checks.settings_checked(project, layout, request, user)
-    cassette = _cassette(project, layout, request)
+    run = run_checks.prepare(project, layout, request, user)
+    cassette = choose_cassette(project, layout, request.cassette, run.mode.name) if request.cassette else None
     with contextlib.ExitStack() as stack:
-        sandbox, agent = _claude(stack, project, layout, settings, request)
-        asks = request.purpose == Purpose.RUN and not were_asked(layout)
-        chosen = (
-            None if request.checks_only else run_checks.missing_permissions(project, layout, settings, request, user)
-        )
-        answers = ask_first_questions(project, settings, user) if asks and chosen is not None else {}
-        if request.checks_only:
-            pass  # Claude is not called
-        elif chosen is None:
-            run_checks.refuse_doomed(project, layout, settings, request, agent.version)
-        elif chosen.sandbox:
-            settings = permissions.with_permissions(settings, chosen)
-            sandbox, agent = _claude(stack, project, layout, settings, request)
-        return _launch(project, layout, request, user, settings, sandbox, agent, chosen, answers, cassette)
+        agent = _find_claude(stack, run)
+        chosen = run_checks.missing_permissions(run, user)
+        answers: dict[str, Any] = {}
+        if chosen is None:
+            run_checks.require_permissions(run, agent.version)
+        else:
+            if request.purpose == Purpose.RUN and not was_asked(layout):
+                answers = ask_first_questions(project, run.settings, user)
+            if chosen.sandbox:
+                run = replace(run, settings=permissions.with_permissions(run.settings, chosen))
+                agent = _find_claude(stack, run)
+        tree = isolation.find_worktree(run)
+        with run_lock.hold(layout.lock, layout.name, "starting") as held:
+            inherited = inherit(layout, request.purpose, request.dry_run, run.mode.name)
+            before = run_checks.check_breaker(run, inherited)
+            if chosen is not None:
+                run = _with_answers(run, user, chosen, answers)
+            return _start(run, held, agent, before, tree, cassette, user)
 
 
-def _cassette(project: Project, layout: Layout, request: RunRequest) -> Cassette | None:
-    """The recorded run that is to be played, if one is."""
-    if not request.cassette:
-        return None
-    return choose_cassette(project, layout, request.cassette, request.mode or metadata.read(layout.metadata).mode)
-
-
-def _claude(
-    stack: contextlib.ExitStack, project: Project, layout: Layout, settings: Settings, request: RunRequest
-) -> tuple[Sandbox | None, Agent]:
-    """The sandbox, if one is asked for, and the Claude that answers in it."""
-    sandbox = None
-    if settings.sandbox.kind != "none":
-        elsewhere = worktree_of_run.is_asked(settings, request)
-        sandbox = stack.enter_context(sandboxing.opened(project, layout, settings, request.dry_run, elsewhere))
-    if request.checks_only:
-        return sandbox, Agent("")
+def _find_claude(stack: contextlib.ExitStack, run: PreparedRun) -> Agent:
+    """The Claude that answers, in the sandbox that is asked for."""
+    elsewhere = isolation.wants_worktree(run)
+    dry_run = run.request.dry_run
+    sandbox = stack.enter_context(isolation.open_sandbox(run.project, run.layout, run.settings, dry_run, elsewhere))
+    if run.request.checks_only:
+        return Agent("", sandbox=sandbox)
+    about = run.settings.claude, run.project.environ, run.project.root
     if sandbox is None or not sandbox.is_container:
-        return sandbox, _ask_claude(project, settings, sandbox)
+        version = discovery.version(*about, sandbox=sandbox)
+        return Agent(version, discovery.known_options(version, *about, sandbox), sandbox)
     asking = replace(sandbox, run=f"version-{os.getpid()}")
     try:
-        agent = _ask_claude(project, settings, asking)
-    except AgentProblem:
+        version = discovery.version(*about, sandbox=asking)
+        return Agent(version, discovery.known_options(version, *about, asking), sandbox)
+    finally:
         end_containers(sandbox.program, asking.run)  # it may have given no answer, and go on
-        raise
-    if agent.known is NOT_ASKED:
-        end_containers(sandbox.program, asking.run)
-    return sandbox, agent
 
 
-def _ask_claude(project: Project, settings: Settings, sandbox: Sandbox | None) -> Agent:
-    about = settings.claude, project.environ, project.root
-    version = discovery.version(*about, sandbox=sandbox)
-    return Agent(version, discovery.known_options(version, *about, sandbox))
-
-
-def _launch(
-    project: Project,
-    layout: Layout,
-    request: RunRequest,
-    user: User,
-    settings: Settings,
-    sandbox: Sandbox | None,
-    agent: Agent,
-    chosen: Permissions | None,
-    answers: dict[str, Any],
-    cassette: Cassette | None,
-) -> Performed:
-    tree = worktree_of_run.found(project, layout, settings, request)
-    with run_lock.hold(layout.lock, layout.name, "starting") as held:
-        before = run_checks.may_go_on(layout, settings, request, _inherited(layout, request))
-        if chosen is not None:
-            settings = _with_answers(project, layout, request, user, chosen, answers)
-        run_plan.tidy_up(layout, request.dry_run)
-        run = run_plan.new_run_id(layout)
-        held.record(run)
-        if before.killed:
-            end_marked(before.killed, sandbox.containers if sandbox is not None else "")
-        used = dry_run_files.layout_for(layout, run) if request.dry_run else worktree_of_run.layout_in(layout, tree)
-        plan = plan_run(project, used, settings, request, run, agent, before)
-        plan = worktree_of_run.plan_in(plan, tree, request.held)
-        plan = cassette.plan_in(plan) if cassette is not None else plan
-        if sandbox is not None:
-            plan = _boxed(plan, sandbox, layout, None if tree is None else tree.place)
-        warnings = run_checks.warnings(project, layout, settings, request)
-        warnings += run_checks.agent_warnings(settings, agent.version, agent.known)
-        warnings += run_checks.trial_warning(layout, request, before)
-        warnings += cassette.warnings(settings) if cassette is not None else []
-        warnings += worktree_of_run.warnings(project, layout, tree, request)
-        works_off_plan, writes = plan.mode.judged_by == "plan", request.purpose in {Purpose.SETUP, Purpose.EDIT}
-        place = RunFolder(layout, run, held, plan.prompt_folders, works_off_plan, writes_instructions=writes)
-        with user.steers(plan) as steered:
-            state = _run(steered, request, warnings, user, place, cassette)
-        worktree_of_run.put_away(tree, user)
-    assert state.finished is not None
-    detailed = request.detailed or settings.exit_codes == "detailed"
-    code = exit_code(state.finished.reason, detailed, state.finished.known_by)
-    return Performed(run, state, code, used.agent_folder, plan.report)
-
-
-def _boxed(plan: RunSpec, sandbox: Sandbox, layout: Layout, place: Path | None) -> RunSpec:
-    """The folder of all runs is made by now, and Claude has no business in it; `place` is the worktree."""
-    sandbox = sandbox if place is None else sandboxing.with_folder(sandbox, place)
-    kept = tuple(dict.fromkeys((*sandbox.kept, str(layout.runs))))
-    closing = lambda: (*plan.closing(), *sandboxing.created(sandbox, layout.root))  # noqa: E731
-    return replace(plan, sandbox=replace(sandbox, run=plan.run, kept=kept), closing=closing)
-
-
-def _inherited(layout: Layout, request: RunRequest) -> Inheritance:
-    mode = request.mode or metadata.read(layout.metadata).mode
-    return inherit(layout, request.purpose, request.dry_run, mode)
-
-
-def _with_answers(
-    project: Project, layout: Layout, request: RunRequest, user: User, chosen: Permissions, answers: dict[str, Any]
-) -> Settings:
-    """The settings with the permissions that were missing, and what else was asked. Read again, because the lock was
-    free while the questions were open: what another command set meanwhile wins."""
-    settings = run_checks.settings_checked(project, layout, request, user)
-    if permissions.are_decided(settings, project):
+def _with_answers(run: PreparedRun, user: User, chosen: Permissions, answers: dict[str, Any]) -> PreparedRun:
+    """The run with the permissions that were missing, and what else was asked. Its settings are read again, because the
+    lock was free while the questions were open: what another command set meanwhile wins."""
+    request, layout = run.request, run.layout
+    run = run_checks.prepare(run.project, layout, request, user)
+    if permissions.are_decided(run.settings, run.project):
         user.note("The permissions were set by another command meanwhile; your answers were not saved.")
-        return settings
-    if request.purpose not in ONE_OFF:
-        user.note(permissions.save(layout, chosen))
-    if request.purpose == Purpose.RUN:
-        save_answers(layout, answers)
-        return request.settings_for(project, layout)
-    return permissions.with_permissions(settings, chosen)
+        return run
+    if request.purpose in ONE_OFF:
+        return replace(run, settings=permissions.with_permissions(run.settings, chosen))
+    user.note(permissions.save(layout, chosen))
+    save_answers(layout, answers)
+    return run_checks.prepare(run.project, layout, request, user)
 
 
-def _run(
-    plan: RunSpec, request: RunRequest, warnings: list[Warned], user: User, place: RunFolder, cassette: Cassette | None
-) -> RunState:
-    run_plan.make_folders(plan.layout, plan.run, plan.settings.keep_raw_runs, plan.cassette)
+def _start(
+    run: PreparedRun,
+    held: run_lock.RunLock,
+    agent: Agent,
+    before: Inheritance,
+    tree: Worktree | None,
+    cassette: Cassette | None,
+    user: User,
+) -> RunResult:
+    """The lock is held, so this run is the only one that writes here."""
+    layout, request = run.layout, run.request
+    tidy_up(layout, request.dry_run)
+    identity = new_run_id(layout)
+    held.record(identity)
+    if before.killed:
+        end_marked(before.killed, agent.sandbox.containers if agent.sandbox is not None else "")
+    used = dry_run_files.layout_for(layout, identity) if request.dry_run else isolation.layout_in(layout, tree)
+    spec = isolation.make_worktree(make_spec(replace(run, layout=used), identity, agent, before), tree)
     if cassette is not None:
-        cassette.insert(plan)
+        spec = cassette.play_in(spec)
+    if agent.sandbox is not None:
+        spec = _enclose(spec, agent.sandbox, layout, tree)
+    warnings = run_checks.warnings(run, before)
+    warnings += run_checks.agent_warnings(run.settings, agent.version, agent.known)
+    warnings += cassette.warnings(run.settings) if cassette is not None else []
+    warnings += isolation.place_warnings(run, tree)
+    works_off_plan, writes = run.mode.judged_by == "plan", request.purpose in {Purpose.SETUP, Purpose.EDIT}
+    place = RunFolder(layout, identity, held, spec.prompt_folders, works_off_plan, writes_instructions=writes)
+    with user.steers(spec) as steered:
+        state = _run_engine(steered, request, warnings, user, place, cassette)
+    if tree is not None and (why := tree.remove()):
+        user.warn(why)
+    assert state.finished is not None
+    code = exit_code(state.finished.reason, run.detailed_exit_code, state.finished.known_by)
+    return RunResult(identity, state, code, used.agent_folder, spec.report)
+
+
+def _enclose(spec: RunSpec, sandbox: Sandbox, layout: Layout, tree: Worktree | None) -> RunSpec:
+    """Hide the folder of all runs from the sandbox: it is made by now, as the worktree is."""
+    sandbox = sandbox if tree is None else sandbox_host.with_folder(sandbox, tree.place)
+    kept = tuple(dict.fromkeys((*sandbox.kept, str(layout.runs))))
+    closing = lambda: (*spec.closing(), *isolation.warn_of_new_files(sandbox, layout.root))  # noqa: E731
+    return replace(spec, sandbox=replace(sandbox, run=spec.run, kept=kept), closing=closing)
+
+
+def make_spec(run: PreparedRun, identity: str, agent: Agent, before: Inheritance) -> RunSpec:
+    """What the run with this id is to do. It goes on where `before` ended. Nothing is written."""
+    project, layout, settings, request = run.project, run.layout, run.settings, run.request
+    texts = text_source(project, layout, settings, run.mode)
+    carried, resumed = before.carried, before.resumed
+    if not settings.limits.calls_per_hour:  # calls of earlier runs count only if a pace is set
+        carried = replace(carried, calls=())
+    defined = resumed.defined if resumed is not None else before.defined
+    if request.accept_changes:  # what earlier runs changed of the definition of the proof is forgotten
+        carried, defined = replace(carried, changes=(), refuses=False, replaced=()), None
+        resumed = replace(resumed, defined=None, changes=()) if resumed is not None else None
+    report = _report(layout, request.report or settings.verification.report_filename)
+    values = {"report_path": str(report), **request.prompt_values}
+    one_off = request.purpose in ONE_OFF
+    reads_plan = run.mode.reads_plan and request.purpose == Purpose.RUN
+    return RunSpec(
+        run=identity,
+        layout=layout,
+        mode=run.mode,
+        settings=settings,
+        max_iterations=texts.max_iterations,
+        environ=dict(project.environ),
+        texts=(lambda _number, _failure, _identity: texts.one_off(request.purpose, values)) if one_off else texts,
+        review_texts=functools.partial(texts.review, report),
+        grading_texts=functools.partial(texts.grading, values),
+        report=report,
+        log=log_path(layout),
+        agent_version=agent.version,
+        known=agent.known,
+        permission_mode="" if permissions.mode_is_decided(settings, project) else "default",
+        judges_settings=permissions.own_settings_file(settings, project),
+        project_has_login=permissions.project_has_login(project),
+        dry_run=request.dry_run,
+        purpose=Purpose(request.purpose),
+        skip_permissions=request.skip_permissions,
+        carried=carried,
+        resumed=resumed,
+        defined=defined,
+        reset_by=before.reset_by,
+        prompt_folders=tuple(texts.folders),
+        command_line=_next_command_line(run),
+        checks_only=request.checks_only,
+        opening=(request.held,) if request.held is not None else (),
+        test_command=find_test_command(settings, project.root),
+        look_at_plan=functools.partial(plan_file.read_plan, layout) if reads_plan else lambda: None,
+    )
+
+
+def _next_command_line(run: PreparedRun) -> CommandLine:
+    """What was typed; after a dry run of a completed task, the same without `--dry-run` needs `--again`."""
+    request, line = run.request, run.request.command_line
+    real = replace(request, dry_run=False)
+    if request.dry_run and real.is_real_run and find_to_leave(run.project, run.layout, real) is not None:
+        return replace(line, options=(*line.options, ("--again",)))
+    return line
+
+
+def _report(layout: Layout, name: str) -> Path:
+    """Where a report goes: relative to the workspace; in a dry run always into its copy."""
+    return layout.agent_folder / (Path(name).name if layout.dry_run_folder is not None else name)
+
+
+def tidy_up(layout: Layout, dry_run: bool) -> None:
+    """Record how a killed last run ended, if it could not."""
+    leftover_files.remove_abandoned_files(layout)
+    with explain_write_errors(layout.name, layout.folder):
+        metadata_updates.catch_up(layout)
+        if not dry_run:
+            creation.add_git_ignore(layout)  # a workspace of the original has none
+
+
+def new_run_id(layout: Layout) -> str:
+    """The id of the next run."""
+    return layout.next_run_id(f"{datetime.now(UTC):%Y%m%d-%H%M%S}")
+
+
+def log_path(layout: Layout) -> Path:
+    """Named after the local time at which the run begins; a second run in that second gets `-2`."""
+    stem = datetime.now().astimezone().strftime("iterate-%Y%m%d-%H%M%S")
+    path, number = layout.folder / f"{stem}.log", 2
+    while path.exists():
+        path, number = layout.folder / f"{stem}-{number}.log", number + 1
+    return path
+
+
+def make_folders(layout: Layout, run: str, keep_raw_runs: int, played: str = "") -> None:
+    """Make the folders of this run, and delete what Claude printed in old runs and what the fake wrote there; not in
+    the run that is `played`."""
+    with explain_write_errors(layout.name, layout.folder):
+        Path(layout.raw(run, "")).parent.mkdir(parents=True)
+        if layout.dry_run_folder is not None:
+            dry_run_files.make_copy(layout)
+    runs = layout.run_ids()
+    scratches = [layout.scratch(before) for before in runs[-2:-1]]  # it may have been killed during a verification
+    for folder in (*scratches, *_old_outputs(layout, runs, keep_raw_runs, played)):
+        if folder.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _old_outputs(layout: Layout, runs: list[str], keep: int, played: str) -> list[Path]:
+    """What Claude printed in all runs but the last `keep`, and copies of dry runs. Dry runs are counted apart: however
+    many there are, a real night stays."""
+    kept = [run for run in runs if (layout.runs / run / "raw").exists()]
+    dry = [run for run in kept if layout.dry_run_copy(run).exists()]
+    real = sorted(set(kept).difference(dry))
+    old = [run for run in (*real[:-keep], *dry[:-keep]) if run != played]
+    return [folder for run in old for folder in (layout.runs / run / "raw", layout.dry_run_copy(run))]
+
+
+def _run_engine(
+    spec: RunSpec, request: RunRequest, warnings: list[Warned], user: User, place: RunFolder, cassette: Cassette | None
+) -> RunState:
+    make_folders(spec.layout, spec.run, spec.settings.keep_raw_runs, spec.cassette)
+    if cassette is not None:
+        cassette.insert(spec)
     troubles: list[Warned] = []
     writer = JournalWriter(
-        plan.layout.journal(plan.run),
+        spec.layout.journal(spec.run),
         lambda text: troubles.append(Warned(text)),
         place.is_ours,
         lambda: place.note(run_folder.JOURNAL),
     )
-    audience = sinks_for_run(plan, request, troubles, place)
-    recorder = Recorder(writer, audience, redactor_for(plan.environ, plan.settings), troubles)
+    sinks = sinks_for_run(spec, request, troubles, place)
+    recorder = Recorder(writer, sinks, redactor_for(spec.environ, spec.settings), troubles)
     writer.known = recorder.known
     try:
-        return Engine(plan, recorder, audience, place, warnings).run(
-            lambda state, running: metadata_updates.record_run(plan.layout, state, plan.run, running)
+        return Engine(spec, recorder, sinks, place, warnings).run(
+            lambda state, running: metadata_updates.record_run(spec.layout, state, spec.run, running)
         )
     finally:
-        audience.close()
+        sinks.close()
         writer.close()
         troubles += [Warned(*news) for news in place.news()]
         for trouble in troubles:  # what went wrong after the last entry
             user.warn(trouble.text + (f"\n  {trouble.hint}" if trouble.hint else ""))
 
 
-def sinks_for_run(plan: RunSpec, request: RunRequest, troubles: list[Warned], place: RunFolder) -> Fanout:
+def sinks_for_run(spec: RunSpec, request: RunRequest, troubles: list[Warned], place: RunFolder) -> Fanout:
     """All sinks as one. What goes wrong in a sink becomes one of the `troubles`; the run goes on."""
-    sinks: list[Sink] = [] if request.silent else [_console(plan, request)]
+    sinks: list[Sink] = [] if request.silent else [_console(spec, request)]
     try:
         log = TextLog(
-            plan.log,
+            spec.log,
             lambda text: troubles.append(Warned(text)),
-            attended=plan.settings.attended,
+            attended=spec.settings.attended,
             is_ours=place.is_ours,
             on_put_back=lambda: place.note(run_folder.LOG),
         )
         sinks.insert(0, log)
     except OSError as error:
-        troubles.append(Warned(f"There will be no log: {plan.log} cannot be written: {error.strerror}."))
-    if plan.settings.notify.url:
-        hint = f"Try it: claude-iterate notify test --workspace {plan.layout.name}"
-        project = plan.layout.project.name
-        sinks.append(Notifier(plan.settings, plan.environ, lambda text: troubles.append(Warned(text, hint)), project))
+        troubles.append(Warned(f"There will be no log: {spec.log} cannot be written: {error.strerror}."))
+    if spec.settings.notify.url:
+        hint = f"Try it: claude-iterate notify test --workspace {spec.layout.name}"
+        project = spec.layout.project.name
+        sinks.append(Notifier(spec.settings, spec.environ, lambda text: troubles.append(Warned(text, hint)), project))
 
-    def broken(sink: str, error: Exception) -> None:
+    def report_failure(sink: str, error: Exception) -> None:
         text = f"{sink} failed and is left out: {type(error).__name__}: {error}"
         troubles.append(Warned(text, "The run goes on without it."))
 
-    return Fanout(sinks, broken)
+    return Fanout(sinks, report_failure)
 
 
-def _columns() -> int:
-    return shutil.get_terminal_size().columns
-
-
-def _console(plan: RunSpec, request: RunRequest) -> Console:
+def _console(spec: RunSpec, request: RunRequest) -> Console:
     """With `--json` standard output holds the document and nothing else."""
-    return Console(
+    return console_for(
+        spec.settings,
+        spec.mode.name,
         sys.stderr if request.as_json else sys.stdout,
         sys.stderr,
-        plan.settings.output,
-        request.color and plan.settings.colors,
-        # In attended mode the live line would cover the question.
-        live=plan.environ.get("TERM") != "dumb" and not plan.settings.attended,
-        columns=_columns,
-        attended=plan.settings.attended,
-        forced_color=forces_color(plan.environ),
-        clock=not sys.stderr.isatty(),
-        keys=plan.keys,
-        program=plan.command_line.program if plan.detaches else (),
-        is_there=os.path.isfile,
-        place=near,
-        stop=stop_settings(plan.settings, plan.mode.name),
+        spec.environ,
+        color=request.color and spec.settings.colors,
+        forced_color=forces_color(spec.environ),
+        keys=spec.keys,
+        program=spec.command_line.program if spec.detaches else (),
     )

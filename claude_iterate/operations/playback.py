@@ -15,6 +15,7 @@ from typing import Any, TextIO
 import msgspec
 
 from claude_iterate.core.events import Entry, RunStarted
+from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import stop_settings
 from claude_iterate.core.state.condition import recorded_settings
 from claude_iterate.core.state.fold import reduce
@@ -69,40 +70,31 @@ class ConsolePlayback:
         return self.last is not before
 
 
-def recorded_console(
-    started: RunStarted,
-    out: TextIO,
-    err: TextIO,
-    level: str = "",
-    color: bool = True,
-    keys: bool = False,
-    wall: Callable[[], float] = time.time,
-    columns: Callable[[], int] = lambda: shutil.get_terminal_size().columns,
-    environ: Mapping[str, str] = os.environ,
-    **more: Any,
+def console_for(
+    settings: Settings, mode: str, out: TextIO, err: TextIO, environ: Mapping[str, str] = os.environ, **more: Any
 ) -> Console:
-    """A console as the run has it on a terminal. `level`: another one than it was started with. `more` goes to
-    `Console`, and wins."""
-    settings = recorded_settings(started)
+    """The console of a run with these settings. `more` goes to `Console`, and wins."""
     usual: dict[str, Any] = {
+        "level": settings.output,
         # In attended mode the live line would cover the question.
         "live": environ.get("TERM") != "dumb" and not settings.attended,
         "attended": settings.attended,
         "clock": not err.isatty(),
+        "columns": lambda: shutil.get_terminal_size().columns,
         "is_there": os.path.isfile,
         "place": near,
-        "stop": stop_settings(settings, started.mode),
+        "stop": stop_settings(settings, mode),
     }
-    return Console(
-        out,
-        err,
-        level or settings.output,
-        color and settings.colors,
-        columns=columns,
-        keys=keys,
-        wall=wall,
-        **(usual | more),
-    )
+    return Console(out, err, **(usual | more))
+
+
+def recorded_console(
+    started: RunStarted, out: TextIO, err: TextIO, level: str = "", color: bool = True, **more: Any
+) -> Console:
+    """The console that a recorded run had. `level`: another one than it was started with."""
+    settings = recorded_settings(started)
+    level, color = level or settings.output, color and settings.colors
+    return console_for(settings, started.mode, out, err, level=level, color=color, **more)
 
 
 TICK = 0.2

@@ -17,8 +17,10 @@ from claude_iterate.core.settings.modes import Mode
 from claude_iterate.engine.run_spec import Texts
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.prompts import Prompts
+from claude_iterate.workspace import settings_reader
 from claude_iterate.workspace.files.untrusted_files import Confinement
 from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import dry_run_files, notes, status_file
 
 ANY_ID = "<the id of the iteration>"
@@ -49,15 +51,24 @@ def read_instructions(layout: Layout) -> str:
     return text
 
 
-class TextSource:
-    """Renders the prompts of one run."""
+def text_source(project: Project, layout: Layout, settings: Settings, mode: Mode) -> TextSource:
+    """Renders the prompts of this workspace: its own come first, then the project's, then the user's."""
+    folders = [
+        layout.prompts,
+        project.root / "claude-iterate" / "prompts",
+        settings_reader.user_folder(project.environ) / "prompts",
+    ]
+    confined = settings.sandbox.kind != "none" and layout.dry_run_folder is None
+    return TextSource(layout, mode, folders, settings, confined)
 
-    def __init__(
-        self, layout: Layout, mode: Mode, max_iterations: int, folders: list[Path], settings: Settings
-    ) -> None:
+
+class TextSource:
+    """Renders the prompts of one run. `confined`: nothing is read for Claude that a link brings in from outside. Claude
+    is in a sandbox, and could make such a link to see what it may not."""
+
+    def __init__(self, layout: Layout, mode: Mode, folders: list[Path], settings: Settings, confined: bool) -> None:
         self._layout = layout
-        self.mode = mode
-        self.max_iterations = max_iterations
+        self.max_iterations = mode.max_iterations if settings.max_iterations is None else settings.max_iterations
         agents = settings.claude.agents_file
         self._agents_file = layout.root / agents if agents else None
         self._paths = settings.paths
@@ -66,13 +77,8 @@ class TextSource:
         self._proof_wanted = bool(settings.verification.checks) or settings.verification.auto_verify
         self.folders = folders
         self._prompts = Prompts(folders, mode.name)
-        self._confinement: Confinement | None = None
+        self._confinement = Confinement(layout.root, layout.folder) if confined else None
         self._has_warned = False
-
-    def confine(self) -> None:
-        """From now on nothing is read for Claude that a link brings in from outside: Claude is in a sandbox, and could
-        make such a link to see what it may not."""
-        self._confinement = Confinement(self._layout.root, self._layout.folder)
 
     def _refuse_links_out(self) -> None:
         if self._confinement is None:

@@ -47,29 +47,29 @@ def entries(path: Path) -> Iterator[Entry]:
     damaged, added, last = [], 0, Entry(0, 0.0, 0.0, Warned(""))
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
-            entry = _entry(line)
+            entry = _decode(line)
             if entry is None:
                 damaged += [number] if line.endswith(b"\n") else []
                 continue
             if damaged:
                 added += 1
-                yield Entry(last.seq + added, last.at or entry.at, last.elapsed, _lost(damaged))
+                yield Entry(last.seq + added, last.at or entry.at, last.elapsed, _loss_warning(damaged))
                 damaged = []
             last = entry
             # Warnings that stand in for others are numbered like entries: no number comes twice.
             yield Entry(entry.seq + added, entry.at, entry.elapsed, entry.event) if added else entry
     if damaged:
-        yield Entry(last.seq + added + 1, last.at, last.elapsed, _lost(damaged))
+        yield Entry(last.seq + added + 1, last.at, last.elapsed, _loss_warning(damaged))
 
 
-def _entry(line: bytes) -> Entry | None:
+def _decode(line: bytes) -> Entry | None:
     try:
         return reader.as_entry(msgspec.json.decode(line.decode("utf-8", "replace")))
     except (ValueError, RecursionError):
         return None
 
 
-def _lost(numbers: list[int]) -> Warned:
+def _loss_warning(numbers: list[int]) -> Warned:
     where = f"Line {numbers[0]}" if len(numbers) == 1 else f"Lines {numbers[0]} to {numbers[-1]}"
     return Warned(f"{where} of the journal cannot be read: something is missing here.")
 
@@ -158,7 +158,7 @@ class ReplayedRun(msgspec.Struct, frozen=True):
             yield from restore_texts([entry], printed)
 
 
-def replayed_run(layout: Layout, run: str, number: int | None, level: str, redactor: Redactor) -> ReplayedRun:
+def load_replay(layout: Layout, run: str, number: int | None, level: str, redactor: Redactor) -> ReplayedRun:
     """The run as it is recorded, or an ExpectedError. Nothing is written."""
     path = layout.journal(run)
     other = f"Choose another run: claude-iterate logs {layout.name} --list"

@@ -17,7 +17,6 @@ from claude_iterate.core.events.enums import ONE_OFF, exit_code
 from claude_iterate.core.formats import duration
 from claude_iterate.core.rules import next_steps, trips
 from claude_iterate.core.settings.declared import Settings
-from claude_iterate.core.settings.modes import MODES, Mode
 from claude_iterate.core.state.fold import fold
 from claude_iterate.core.tones import CHANGED, UNPROVEN
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
@@ -25,7 +24,7 @@ from claude_iterate.operations import permissions
 from claude_iterate.operations.permissions import Permissions
 from claude_iterate.operations.project_commands import detect
 from claude_iterate.operations.prompt_texts import read_instructions
-from claude_iterate.operations.run_request import RunRequest
+from claude_iterate.operations.run_request import PreparedRun, RunRequest
 from claude_iterate.operations.user import User
 from claude_iterate.views.run_view import RunRecords
 from claude_iterate.views.workspace_view import WorkspaceState
@@ -38,13 +37,15 @@ from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import notes, run_lock
 
 
-def settings_checked(project: Project, layout: Layout, request: RunRequest, user: User) -> Settings:
-    """The settings of the run; an ExpectedError for what makes the run impossible."""
+def prepare(project: Project, layout: Layout, request: RunRequest, user: User) -> PreparedRun:
+    """The run with its settings, which are resolved here and nowhere else; an ExpectedError for what makes it
+    impossible."""
     if request.purpose != "setup":
         read_instructions(layout)
-    settings = request.settings_for(project, layout)
+    configured = project.settings_for(layout, request.layer).settings
+    settings, mode = request.apply_to(configured), request.mode_for(layout)
     if request.purpose == "run":
-        _refuse_bad_plan(layout, MODES[request.mode or metadata.read(layout.metadata).mode])
+        refuse_bad_plan(layout, mode)
     _refuse_path_not_utf8(project)
     if request.checks_only and not settings.verification.checks:
         raise UsageProblem(
@@ -56,45 +57,51 @@ def settings_checked(project: Project, layout: Layout, request: RunRequest, user
             "Attended mode asks before each iteration, and there is no terminal to ask on.",
             "Run it on a terminal, or without --attended (setting `attended`).",
         )
-    return settings
+    return PreparedRun(project, layout, request, configured, settings, mode)
 
 
-def missing_permissions(
-    project: Project, layout: Layout, settings: Settings, request: RunRequest, user: User
-) -> Permissions | None:
+def _refuse_path_not_utf8(project: Project) -> None:
+    """Prompts name paths in UTF-8; any other path would reach Claude damaged."""
+    path = str(project.root)
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        readable = path.encode("utf-8", "backslashreplace").decode()
+        raise WorkspaceProblem(f"The project's path is not valid UTF-8: {readable}", "Rename the folder.") from None
+
+
+def missing_permissions(run: PreparedRun, user: User) -> Permissions | None:
     """Permissions where no setting decides them. None: they are decided, not needed, or there is no user to ask.
 
     A one-off call that has to write a text may edit files. Otherwise the user is asked. The lock is not held meanwhile:
     an open question must not block other commands.
     """
-    if permissions.are_decided(settings, project) or request.purpose == "verify":
+    request, project = run.request, run.project
+    if permissions.are_decided(run.settings, project) or request.purpose == "verify":
         return None  # a review only looks
     if request.purpose in ONE_OFF:
         # A call that grades only looks; the others have to write a text.
         return Permissions("default" if request.purpose == "validate" else "acceptEdits")
     if request.dry_run or request.skip_permissions or not user.can_answer:
         return None
-    run_lock.refuse_if_held(layout.lock, layout.name)
-    return user.choose_permissions(detect(project.root).commands.suggested, _sandbox(project, settings))
+    run_lock.refuse_if_held(run.layout.lock, run.name)
+    # The sandbox that can be offered: the one that the settings name, or bwrap where it works.
+    sandbox = run.settings.sandbox.kind
+    if sandbox == "none":
+        sandbox = "" if probe("bwrap", project.environ).problem else "bwrap"
+    return user.choose_permissions(detect(project.root).commands.suggested, sandbox)
 
 
-def _sandbox(project: Project, settings: Settings) -> str:
-    """The sandbox that can be offered: the one that the settings name, or bwrap where it works."""
-    if settings.sandbox.kind != "none":
-        return settings.sandbox.kind
-    return "" if probe("bwrap", project.environ).problem else "bwrap"
-
-
-def refuse_doomed(project: Project, layout: Layout, settings: Settings, request: RunRequest, version: str) -> None:
+def require_permissions(run: PreparedRun, version: str) -> None:
     """A UsageProblem for a run that could write nothing: it would pay for iterations in which all is denied.
 
     Only Claude Code is judged. A program of the user's own in `claude.command` may allow what it likes; it is warned
     about.
     """
-    exempt = request.dry_run or request.skip_permissions or request.purpose != "run"
-    if exempt or permissions.are_decided(settings, project) or not _is_claude_code(settings, version):
+    exempt = not run.request.is_real_run or run.request.skip_permissions
+    if exempt or permissions.are_decided(run.settings, run.project) or not _is_claude_code(run.settings, version):
         return
-    name = layout.name
+    name = run.name
     raise UsageProblem(
         "Nothing says what Claude may do, so every edit and command would be denied. Nothing was started.",
         f"Decide: claude-iterate run {name} --permission-mode acceptEdits (for commands --allow 'Bash(npm test:*)');"
@@ -109,32 +116,31 @@ def _is_claude_code(settings: Settings, version: str) -> bool:
     return len(program) == 1 and Path(program[0]).name == "claude" and claude_versions.is_claude_code(version)
 
 
-def warnings(project: Project, layout: Layout, settings: Settings, request: RunRequest) -> list[Warned]:
+def warnings(run: PreparedRun, before: Inheritance) -> list[Warned]:
     """What the user should know before the run; it begins all the same."""
+    request, settings = run.request, run.settings
     found = []
-    why = "" if request.skip_permissions else permissions.unrestricted(settings, project)
+    why = "" if request.skip_permissions else permissions.unrestricted(settings, run.project)
     boxed = settings.sandbox.kind != "none" and not request.dry_run and bool(request.skip_permissions or why)
     if request.checks_only or boxed:
         pass  # Claude is not called, or the sandbox is what the warning asks for
     elif request.skip_permissions or (why and not request.dry_run):
         found.append(Warned(permissions.UNRESTRICTED.format(f" ({why})" if why else "")))
-    elif request.purpose != "verify" and not request.dry_run and not permissions.are_decided(settings, project):
+    elif request.purpose != "verify" and not request.dry_run and not permissions.are_decided(settings, run.project):
         found.append(Warned(*permissions.UNDECIDED))
     unlimited = settings.max_iterations == 0 and not (settings.limits.max_cost_usd or settings.limits.max_duration)
     if unlimited and request.purpose == "run":
         hint = "Set a limit: --max-iterations, --max-cost or --max-duration."
         found.append(Warned("This run has no limit.", hint))
-    if (
-        request.dry_run
-        and not request.cassette
-        and request.purpose in {"run", "verify"}
-        and request.command_line.verb != "plan"
-        and project.settings_for(layout, request.layer).settings.verification.checks
-    ):
+    proves = request.purpose in {"run", "verify"} and request.command_line.verb != "plan"
+    if request.dry_run and not request.cassette and proves and run.configured.verification.checks:
         hint = "The stand-in for Claude does no work, so their result would say nothing about it."
         found.append(Warned("This is a dry run: checks are not run.", hint))
-    if problem := notes.trouble(layout):
-        found.append(Warned(f"Notes do not reach Claude: {problem}.", f"Fix that in {layout.folder}"))
+    if problem := notes.trouble(run.layout):
+        found.append(Warned(f"Notes do not reach Claude: {problem}.", f"Fix that in {run.layout.folder}"))
+    if before.trip is not None and request.is_real_run:
+        hint = "stop.cooldown is over, so one trial iteration is allowed. If it moves nothing, the run ends."
+        found.append(Warned(trips.refusal(run.name, before.trip), hint))
     return found
 
 
@@ -153,55 +159,37 @@ def agent_warnings(settings: Settings, version: str, known: Known) -> list[Warne
     return found
 
 
-def _refuse_bad_plan(layout: Layout, mode: Mode) -> None:
-    if mode.reads_plan:
-        refuse_bad_plan(layout, mode)
-
-
-def _refuse_path_not_utf8(project: Project) -> None:
-    """Prompts name paths in UTF-8; any other path would reach Claude damaged."""
-    path = str(project.root)
-    try:
-        path.encode("utf-8")
-    except UnicodeEncodeError:
-        readable = path.encode("utf-8", "backslashreplace").decode()
-        raise WorkspaceProblem(f"The project's path is not valid UTF-8: {readable}", "Rename the folder.") from None
-
-
 class Tripped(WorkspaceProblem):
     """The breaker ended the last run: the next one needs `--reset`, other instructions, or the end of the cooldown."""
 
 
-def may_go_on(layout: Layout, settings: Settings, request: RunRequest, before: Inheritance) -> Inheritance:
+def check_breaker(run: PreparedRun, before: Inheritance) -> Inheritance:
     """What the run takes over, if it may begin. Only `run` is refused: all other commands look, or change the task."""
-    if request.dry_run or request.purpose != "run":
+    if not run.request.is_real_run:
         return before
-    _refuse_plan_of_another_task(layout, request)
-    if request.reset:
+    _refuse_plan_of_another_task(run)
+    if run.request.reset:
         return replace(before, reset_by="run")
     trip = before.trip
-    left = trips.cooldown_left(trip, settings.stop.cooldown, time.time()) if trip is not None else None
+    left = trips.cooldown_left(trip, run.settings.stop.cooldown, time.time()) if trip is not None else None
     if trip is None or (left is not None and left <= 0):
         return before
-    line = request.command_line
-    typed = (word for option in line.options for word in option)
-    step = next_steps.command(line, line.verb or "run", layout.name, *typed, "--reset")
-    refused = Tripped(trips.refusal(layout.name, trip), f"Go on: {step}{trips.cooldown_hint(left)}")
-    refused.exit_code = exit_code(trip.reason, request.detailed or settings.exit_codes == "detailed")
+    hint = f"Go on: {run.repeated_command('--reset')}{trips.cooldown_hint(left)}"
+    refused = Tripped(trips.refusal(run.name, trip), hint)
+    refused.exit_code = exit_code(trip.reason, run.detailed_exit_code)
     raise refused
 
 
-def _refuse_plan_of_another_task(layout: Layout, request: RunRequest) -> None:
+def _refuse_plan_of_another_task(run: PreparedRun) -> None:
     """A plan belongs to the instructions that it was made for. One that no run made belongs to any."""
-    mode = request.mode or metadata.read(layout.metadata).mode
-    if mode != "build" or request.accept_changes or not task_file.is_another(layout.instructions, _planned_for(layout)):
+    if run.mode.name != "build" or run.request.accept_changes:
         return
-    line = request.command_line
-    keep = next_steps.command(line, line.verb or "run", layout.name, next_steps.ACCEPT)
-    raise WorkspaceProblem(
-        f"The plan of {layout.name} was made for other instructions than those of now.",
-        f"Plan again: {next_steps.command(line, 'plan', layout.name)}; or work it off as it is: {keep}",
-    )
+    if task_file.is_another(run.layout.instructions, _planned_for(run.layout)):
+        again = next_steps.command(run.request.command_line, "plan", run.name)
+        raise WorkspaceProblem(
+            f"The plan of {run.name} was made for other instructions than those of now.",
+            f"Plan again: {again}; or work it off as it is: {run.command(next_steps.ACCEPT)}",
+        )
 
 
 def _planned_for(layout: Layout) -> str:
@@ -215,16 +203,7 @@ def _planned_for(layout: Layout) -> str:
     return ""
 
 
-def trial_warning(layout: Layout, request: RunRequest, before: Inheritance) -> list[Warned]:
-    """That this run is a trial."""
-    trip = before.trip
-    if trip is None or request.dry_run or request.purpose != "run":
-        return []
-    hint = "stop.cooldown is over, so one trial iteration is allowed. If it moves nothing, the run ends."
-    return [Warned(trips.refusal(layout.name, trip), hint)]
-
-
-class Completed(msgspec.Struct, frozen=True):
+class CompletedTask(msgspec.Struct, frozen=True):
     """The run that completed the task, how long ago in seconds and how that is known, as far as it is. A run that
     leaves the task ends with the exit code of that run."""
 
@@ -233,12 +212,8 @@ class Completed(msgspec.Struct, frozen=True):
     known_by: str | None = None
     exit_code: int = 0
 
-    def sentence(self, name: str) -> str:
-        """`my-task was completed 2h 03m ago`."""
-        return f"{name} was completed{'' if self.ago is None else f' {duration(self.ago)} ago'}"
 
-
-def find(layout: Layout) -> Completed | None:
+def find_completed(layout: Layout) -> CompletedTask | None:
     """How the task was completed; None when it was not, or when its instructions were changed since: that is a new
     task."""
     found = WorkspaceState.load(metadata.read(layout.metadata), RunRecords(layout))
@@ -246,18 +221,19 @@ def find(layout: Layout) -> Completed | None:
     if found.status != "completed" or (run.completion is None and run.reason != "completed"):
         return None
     worked = run.completion or run  # of a run that did no work: the one before it completed the task
-    ended = _moment(worked.finished)
-    ago = max(0.0, time.time() - ended) if ended is not None else None
-    return Completed(worked.id, ago, found.known_by)
+    try:
+        ago = max(0.0, time.time() - datetime.fromisoformat(str(worked.finished)).timestamp())
+    except ValueError:
+        ago = None
+    return CompletedTask(worked.id, ago, found.known_by)
 
 
-def find_to_leave(project: Project, layout: Layout, request: RunRequest) -> Completed | None:
+def find_to_leave(project: Project, layout: Layout, request: RunRequest) -> CompletedTask | None:
     """The completed task, if this run is not to work on it again."""
     if request.dry_run or request.again or not task_file.is_readable(layout.instructions):
         return None  # a run says what is wrong with the instructions
-    done = find(layout)
-    mode = MODES[request.mode or metadata.read(layout.metadata).mode] if done is not None else None
-    if done is None or mode is None or mode.makes_plan:
+    done, mode = find_completed(layout), request.mode_for(layout)
+    if done is None or mode.makes_plan:
         return None
     settings = request.settings_for(project, layout)
     if mode.judged_by == "plan":
@@ -268,23 +244,18 @@ def find_to_leave(project: Project, layout: Layout, request: RunRequest) -> Comp
     return replace(done, exit_code=exit_code("completed", detailed, done.known_by))
 
 
-def to_leave(project: Project, layout: Layout, request: RunRequest, user: User) -> Completed | None:
+def leave_completed(project: Project, layout: Layout, request: RunRequest, user: User) -> CompletedTask | None:
     """The completed task, if this run is not to work on it again; then the user hears how to, or how to prove it."""
     done = find_to_leave(project, layout, request)
-    if done is not None:
-        line = request.command_line
-        again = f"To run it again: {next_steps.command(line, line.verb or 'run', layout.name, '--again')}"
-        if done.known_by in UNPROVEN and project.settings_for(layout).settings.verification.checks:
-            accept = (next_steps.ACCEPT,) if done.known_by == CHANGED else ()
-            verify = next_steps.in_place(line, "verify", layout.name, "--checks-only", *accept)
-            user.note(f"{done.sentence(layout.name)} ({UNPROVEN[done.known_by]}). Prove it: {verify}\n  {again}")
-        else:
-            user.note(f"{done.sentence(layout.name)}: nothing to do. {again}")
-    return done
-
-
-def _moment(text: object) -> float | None:
-    try:
-        return datetime.fromisoformat(str(text)).timestamp()
-    except ValueError:
+    if done is None:
         return None
+    line = request.command_line
+    again = f"To run it again: {next_steps.command(line, line.verb or 'run', layout.name, '--again')}"
+    completed = f"{layout.name} was completed{'' if done.ago is None else f' {duration(done.ago)} ago'}"
+    if done.known_by in UNPROVEN and project.settings_for(layout).settings.verification.checks:
+        accept = (next_steps.ACCEPT,) if done.known_by == CHANGED else ()
+        verify = next_steps.in_place(line, "verify", layout.name, "--checks-only", *accept)
+        user.note(f"{completed} ({UNPROVEN[done.known_by]}). Prove it: {verify}\n  {again}")
+    else:
+        user.note(f"{completed}: nothing to do. {again}")
+    return done

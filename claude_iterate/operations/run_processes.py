@@ -109,7 +109,7 @@ class RunProcess:
         self._reader.start()
         assert self._process.stdin is not None
         self._input = self._process.stdin
-        with contextlib.suppress(BrokenPipeError):  # it died at once, and `ended` tells
+        with contextlib.suppress(BrokenPipeError):  # it died at once, and `result` tells
             self._input.write(msgspec.json.encode(start) + b"\n")
             self._input.flush()
 
@@ -132,23 +132,23 @@ class RunProcess:
                 if not isinstance(answer, Noted):
                     return answer
             if is_over:
-                return self._died()
+                return self._describe_death()
             self._reader.join(_POLL)
 
-    def ended(self) -> Ended | Refused | None:
+    def result(self) -> Ended | Refused | None:
         """How it ended; None while it runs."""
         if self._process.poll() is None:
             return None
         self._reader.join()
         self.let_go()
         last = self.answers[-1] if self.answers else None
-        return last if isinstance(last, Ended | Refused) else self._died()
+        return last if isinstance(last, Ended | Refused) else self._describe_death()
 
     def wait(self, timeout: float | None = None) -> Ended | Refused | None:
         """Wait for its end; None when it did not come within `timeout` seconds."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout)
-        return self.ended()
+        return self.result()
 
     def send(self, name: str) -> None:
         """Signal the process."""
@@ -160,7 +160,7 @@ class RunProcess:
         with contextlib.suppress(BrokenPipeError):
             self._input.close()
 
-    def _died(self) -> Refused:
+    def _describe_death(self) -> Refused:
         code = self._process.wait()
         how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with {code}"
         said = f"The process of the run (pid {self.pid}) {how} before it could say how the run ended."
@@ -235,7 +235,7 @@ def _perform(order: bytes, source: int, line: _AnswerLine) -> Ended:
     flags = layer_from_document("flag", "command line", start.project_settings) if start.project_settings else None
     project, user = Project(Path(start.root), os.environ, flags), _NonInteractiveUser(line)
     layout = project.layout(start.workspace)
-    if (left := run_checks.to_leave(project, layout, start.request, user)) is not None:
+    if (left := run_checks.leave_completed(project, layout, start.request, user)) is not None:
         return Ended(left.exit_code)
     done = launch(project, layout, start.request, user)
     return Ended(done.exit_code, done.run)
@@ -284,7 +284,7 @@ class OneRun:
         """Take in what is new; True when something is."""
         if self.process is None or self.ended is not None:
             return False
-        ended = self.process.ended()  # asked before reading, so that the last entries are not missed
+        ended = self.process.result()  # asked before reading, so that the last entries are not missed
         new = []
         if self.run:
             self._journal = self._journal or JournalFollower(self.layout.journal(self.run))

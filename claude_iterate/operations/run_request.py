@@ -1,4 +1,4 @@
-"""What is asked of a run beyond the settings files. Every run starts from one: here, or as JSON in another process."""
+"""What is asked of a run: as the command line or a program says it, and as it comes out with all settings."""
 
 from __future__ import annotations
 
@@ -9,15 +9,19 @@ import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.core.events import HeldBack
+from claude_iterate.core.rules import next_steps
 from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.layers import Layer, layer_from_document
+from claude_iterate.core.settings.modes import MODES, Mode
+from claude_iterate.workspace import metadata
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 
 
 class RunRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the command line, or a program, says."""
+    """What the command line, or a program, says beyond the settings files. Every run starts from one: here, or as JSON
+    in another process."""
 
     settings: dict[str, Any] = {}
     """Settings by dotted key; they win over all files and variables."""
@@ -54,11 +58,23 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """Its settings; a SettingsProblem when one has a bad value."""
         return layer_from_document("flag", "command line", self.settings)
 
+    @property
+    def is_real_run(self) -> bool:
+        """It works on the task: no dry run, no review and no one-off call."""
+        return self.purpose == "run" and not self.dry_run
+
+    def mode_for(self, layout: Layout) -> Mode:
+        """Its mode, or else the workspace's own."""
+        return MODES[self.mode or metadata.read(layout.metadata).mode]
+
     def settings_for(self, project: Project, layout: Layout) -> Settings:
         """The settings of the run: all layers, `--allow` added. A dry run has the built-in fake for Claude, and no
         checks and stop scripts, because it does no work that they could look at; with a cassette it has them, because
         they are what is to be tried."""
-        settings = project.settings_for(layout, self.layer).settings
+        return self.apply_to(project.settings_for(layout, self.layer).settings)
+
+    def apply_to(self, settings: Settings) -> Settings:
+        """These settings of the workspace and of the command line as the run has them."""
         claude = settings.claude
         if self.allow:
             claude = replace(claude, allowed_tools=(*claude.allowed_tools, *self.allow))
@@ -72,3 +88,34 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
                 stop=replace(settings.stop, scripts=()),
             )
         return replace(settings, claude=claude)
+
+
+class PreparedRun(msgspec.Struct, frozen=True):
+    """A run that is about to begin: what is asked of it, and what this comes to in its workspace."""
+
+    project: Project
+    layout: Layout
+    request: RunRequest
+    configured: Settings
+    """All layers together; `settings` are these as the run has them."""
+    settings: Settings
+    mode: Mode
+
+    @property
+    def detailed_exit_code(self) -> bool:
+        """Each group of reasons has an exit code of its own."""
+        return self.request.detailed or self.settings.exit_codes == "detailed"
+
+    @property
+    def name(self) -> str:
+        """The workspace."""
+        return self.layout.name
+
+    def command(self, *words: str) -> str:
+        """The command that was typed, as a next step, with these words added."""
+        line = self.request.command_line
+        return next_steps.command(line, line.verb or "run", self.name, *words)
+
+    def repeated_command(self, *words: str) -> str:
+        """The same with all options that were typed."""
+        return self.command(*(word for option in self.request.command_line.options for word in option), *words)

@@ -68,21 +68,21 @@ class ShownLines(io.StringIO):
 
 def picture(lines: Sequence[str], title: str, columns: int = COLUMNS) -> str:
     """The picture of these lines, with a title above them."""
-    rows = [row for line in lines for row in _wrapped(line, columns)]
+    rows = [row for line in lines for row in _wrap(line, columns)]
     wide, high = round(columns * _CELL + 2 * _MARGIN), _TOP + len(rows) * _LINE + _MARGIN
     drawn = "\n".join(
-        _drawn(piece, _TOP + number * _LINE + _SIZE) for number, row in enumerate(rows) for piece in row if piece.text
+        _draw(piece, _TOP + number * _LINE + _SIZE) for number, row in enumerate(rows) for piece in row if piece.text
     )
     dots = "".join(f'<circle cx="{20 + 18 * number}" cy="20" r="6" fill="#4b5160"/>' for number in range(3))
-    head = f'<text class="d" x="{wide / 2:g}" y="25" text-anchor="middle">{_safe(title)}</text>'
+    head = f'<text class="d" x="{wide / 2:g}" y="25" text-anchor="middle">{_escape(title)}</text>'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}" height="{high}" role="img"'
-        f' aria-label="{_safe(title)}"><title>{_safe(title)}</title><style>{_SHEET}</style>\n'
+        f' aria-label="{_escape(title)}"><title>{_escape(title)}</title><style>{_SHEET}</style>\n'
         f'<rect width="{wide}" height="{high}" rx="8" fill="#1c1f26"/>{dots}{head}\n{drawn}\n</svg>\n'
     )
 
 
-def _wrapped(line: str, columns: int) -> list[list[Piece]]:
+def _wrap(line: str, columns: int) -> list[list[Piece]]:
     """The rows of a line: a terminal breaks it where it is full."""
     rows: list[list[Piece]] = [[]]
     column, style, text = 0, "", ""
@@ -108,7 +108,7 @@ def _characters(line: str) -> Iterator[tuple[str, str]]:
     yield from ((character, style) for character in line[place:])
 
 
-def _drawn(piece: Piece, y: int) -> str:
+def _draw(piece: Piece, y: int) -> str:
     """Without the spaces around it, which some viewers fold."""
     bare = piece.text.strip(" ")
     if not bare:
@@ -116,10 +116,10 @@ def _drawn(piece: Piece, y: int) -> str:
     before = len(piece.text) - len(piece.text.lstrip(" "))
     x = _MARGIN + (piece.column + before) * _CELL
     look = f' class="{piece.style}"' if piece.style else ""
-    return f'<text{look} x="{x:.1f}" y="{y}" textLength="{width(bare) * _CELL:.1f}">{_safe(bare)}</text>'
+    return f'<text{look} x="{x:.1f}" y="{y}" textLength="{width(bare) * _CELL:.1f}">{_escape(bare)}</text>'
 
 
-def _safe(text: str) -> str:
+def _escape(text: str) -> str:
     """As XML allows it: no control characters, no half characters."""
     kept = "".join(one if one.isprintable() or one == " " else "\ufffd" for one in text.expandtabs(4))
     return escape(kept)

@@ -51,7 +51,7 @@ class User(Protocol):
         """The plan with the user's keys or answers in it, for as long as the run lasts."""
 
 
-def were_asked(layout: Layout) -> bool:
+def was_asked(layout: Layout) -> bool:
     """True when the user has answered before."""
     return metadata.read(layout.metadata).asked
 

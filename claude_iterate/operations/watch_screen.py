@@ -198,25 +198,25 @@ class WatchScreen(App[None]):
         if verb == "pause" and seen.story is not None and seen.story.state.paused:
             verb = "resume"
         self._answer(f"{verb}: asked ...")
-        self.run_worker(lambda: self._asked(watched.layout, verb), thread=True, exclusive=False)
+        self.run_worker(lambda: self._send_request(watched.layout, verb), thread=True, exclusive=False)
 
     def action_interrupt(self) -> None:
         """Ctrl-C; the second time it leaves."""
         if not self._asks or isinstance(self.screen, LeaveOrStop):
             self.exit()
             return
-        self.push_screen(LeaveOrStop(), self._interrupted)
+        self.push_screen(LeaveOrStop(), self._on_choice)
 
-    def _interrupted(self, wanted: str | None) -> None:
+    def _on_choice(self, wanted: str | None) -> None:
         watched = self._watched.get(self._chosen)
         if wanted == "leave" or watched is None:
             self.exit()
         elif wanted in {"stop", "now"}:
             self._answer("stop: asked ...")
             layout = watched.layout
-            self.run_worker(lambda: self._asked(layout, "stop", wanted == "now"), thread=True, exclusive=False)
+            self.run_worker(lambda: self._send_request(layout, "stop", wanted == "now"), thread=True, exclusive=False)
 
-    def _asked(self, layout: Layout, verb: str, now: bool = False) -> None:
+    def _send_request(self, layout: Layout, verb: str, now: bool = False) -> None:
         try:
             said = ask(layout, verb, now).text
         except ExpectedError as problem:
@@ -225,9 +225,9 @@ class WatchScreen(App[None]):
 
     def action_note(self) -> None:
         """Ask for the text of a note."""
-        asked = self.query_one(Input)
-        asked.add_class("asked")
-        asked.focus()
+        field = self.query_one(Input)
+        field.add_class("asked")
+        field.focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Leave the note."""
@@ -246,9 +246,9 @@ class WatchScreen(App[None]):
             self._close_note()
 
     def _close_note(self) -> None:
-        asked = self.query_one(Input)
-        asked.value = ""
-        asked.remove_class("asked")
+        field = self.query_one(Input)
+        field.value = ""
+        field.remove_class("asked")
         self.set_focus(None if self._only else self.query_one(DataTable))
 
     def action_explain(self) -> None:

@@ -71,7 +71,7 @@ def test_the_demo_can_be_watched(project: Project, environ: dict[str, str]) -> N
     """Unless a test hurries it, the stand-in pauses before each event, about ten seconds in all."""
     folder = project.root / "demo"
     folder.mkdir()
-    made, layout = demo_project.make(environ, folder)
+    made, layout = demo_project.make_demo(environ, folder)
     settings = made.settings_for(layout).settings
     calls = json.loads((folder / ".stand-in" / "script.json").read_text())["calls"]
     printed = {"init": 1, "tool": 2, "say": 1, "result": 1}

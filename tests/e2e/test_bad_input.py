@@ -78,20 +78,15 @@ def test_useless_instructions(loop: Loop, content: bytes, words: str) -> None:
 
 
 def test_instructions_that_are_a_folder(loop: Loop) -> None:
-    """A folder is not a task. `setup` refuses it, and with --force keeps it under another name."""
+    """A folder is not a task, and `setup` writes nothing in its place."""
     loop.make()
     (loop.workspace / "INSTRUCTIONS.md").unlink()
     (loop.workspace / "INSTRUCTIONS.md").mkdir()
     done = untouched(loop, loop.run)
     assert (done.code, "is a folder" in done.err) == (1, True)
-    (loop.workspace / "INSTRUCTIONS.md" / "kept").write_text("1")
     (task := loop.folder / "task").write_text("- one\n")
-    setup = ("setup", "my-task", "--from", str(task))
-    refused = untouched(loop, lambda: loop.call(*setup))
-    assert (refused.code, "claude-iterate setup my-task --force" in refused.err) == (1, True)
-    assert loop.call(*setup, "--force").code == 0
-    assert (loop.workspace / "INSTRUCTIONS.md").read_text() == "- one\n"
-    assert (loop.workspace / "INSTRUCTIONS.md.folder" / "kept").read_text() == "1"
+    refused = untouched(loop, lambda: loop.call("setup", "my-task", "--from", str(task), "--force"))
+    assert (refused.code, "Move it away" in refused.err) == (1, True)
 
 
 def test_torn_metadata(loop: Loop) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.operations.run_plan import text_source
+from claude_iterate.operations.prompt_texts import text_source
 from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.selftest.harness.script_steps import GO, READY, finish, proceed
 from claude_iterate.workspace.project import Project
@@ -239,5 +239,7 @@ def test_the_folders_of_the_project_reach_the_prompts(loop: Loop) -> None:
     ):
         environ = loop.env | {f"CLAUDE_ITERATE_PATHS__{name}_DIR": value for name, value in values.items()}
         project = Project(loop.root, environ)
-        texts = text_source(project, loop.layout, RunRequest().settings_for(project, loop.layout))
+        asked = RunRequest()
+        settings = asked.settings_for(project, loop.layout)
+        texts = text_source(project, loop.layout, settings, asked.mode_for(loop.layout))
         assert wanted in texts(1, "", "").system

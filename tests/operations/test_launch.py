@@ -1,4 +1,4 @@
-"""A run can be started by any program that stands in for the user; making its plan only reads."""
+"""A run can be started by any program that stands in for the user; making its specification only reads."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pytest
 from claude_iterate.agent.command.command_line import Known
 from claude_iterate.core.settings.declared import ClaudeSettings, Settings
 from claude_iterate.operations import run_checks
-from claude_iterate.operations.run_plan import Agent, plan_run
-from claude_iterate.operations.run_request import RunRequest
+from claude_iterate.operations.launch import Agent, make_spec
+from claude_iterate.operations.run_request import PreparedRun, RunRequest
 from claude_iterate.workspace.inheritance import Inheritance
 from claude_iterate.workspace.project import Project
 from tests.package_path import PACKAGES
@@ -84,13 +84,14 @@ def test_what_is_said_of_the_claude_of_a_run(version: str, options: set[str] | N
     assert [word in warned.text for word, warned in zip(words, said, strict=True)] == [True] * len(words)
 
 
-def test_a_plan_changes_nothing(tmp_path: Path) -> None:
+def test_a_specification_changes_nothing(tmp_path: Path) -> None:
     """No file is written; the leftovers of a killed run are ended by a step of its own."""
     project = Project(tmp_path, {"HOME": f"{tmp_path}-home"})
     layout = project.create("w", instructions=b"- one\n")
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
     options = RunRequest(dry_run=True)
     settings = options.settings_for(project, layout)
-    plan = plan_run(project, layout, settings, options, "000001-x", Agent("9.9"), Inheritance(killed="000000-x"))
-    assert (plan.run, plan.agent_version, plan.dry_run) == ("000001-x", "9.9", True)
+    run = PreparedRun(project, layout, options, settings, settings, options.mode_for(layout))
+    spec = make_spec(run, "000001-x", Agent("9.9"), Inheritance(killed="000000-x"))
+    assert (spec.run, spec.agent_version, spec.dry_run) == ("000001-x", "9.9", True)
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before

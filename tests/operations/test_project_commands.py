@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from claude_iterate.operations.project_commands import detect, propose_commands
-from claude_iterate.operations.run_plan import text_source
+from claude_iterate.operations.prompt_texts import text_source
 from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.workspace.project import Project
 
@@ -159,8 +159,10 @@ def test_the_commands_reach_the_prompt(tmp_path: Path) -> None:
     project = project_in(tmp_path)
     layout = project.create("w", instructions=b"Do it.\n", settings={"commands.test": "t 1", "commands.build": "b 2"})
     other = project.create("v", instructions=b"Do it.\n", settings={"commands.lint": "l 3"})
+    asked = RunRequest()
     system = [
-        text_source(project, at, RunRequest().settings_for(project, at))(1, "", "").system for at in (layout, other)
+        text_source(project, at, asked.settings_for(project, at), asked.mode_for(at))(1, "", "").system
+        for at in (layout, other)
     ]
     assert "- test: `t 1`" in system[0]
     assert "- build: `b 2`" in system[0]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.operations import run_plan
+from claude_iterate.operations import launch
 from claude_iterate.workspace import creation
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
@@ -89,7 +89,7 @@ def test_an_existing_file_stays(layout: Layout) -> None:
     path = layout.folder / ".gitignore"
     path.write_text("")
     Project(layout.root, {"HOME": f"{layout.root}-home"}).create("w", force=True)
-    run_plan.tidy_up(layout, dry_run=False)
+    launch.tidy_up(layout, dry_run=False)
     assert path.read_text() == ""
 
 
@@ -107,5 +107,5 @@ def test_an_old_workspace_gets_one_with_its_next_run(layout: Layout, dry_run: bo
     """Not with a dry run, which leaves no traces."""
     path = layout.folder / ".gitignore"
     path.unlink()
-    run_plan.tidy_up(layout, dry_run)
+    launch.tidy_up(layout, dry_run)
     assert path.exists() is not dry_run

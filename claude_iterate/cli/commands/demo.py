@@ -24,7 +24,7 @@ def command(invocation: Invocation) -> int:
     """
     require_temporary_files()
     folder = Path(tempfile.mkdtemp(prefix="claude-iterate-demo-"))
-    project, layout = demo_project.make(invocation.environ, folder)
+    project, layout = demo_project.make_demo(invocation.environ, folder)
     program = own_program()
     there = (*program, "-C", str(folder))
     output.note(f"A task, and a check that must pass before it counts as done: {folder}")

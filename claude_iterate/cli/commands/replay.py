@@ -12,7 +12,7 @@ from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.redact import redactor_for
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.operations.playback import LONGEST
-from claude_iterate.operations.replay import ReplayedRun, replayed_run
+from claude_iterate.operations.replay import ReplayedRun, load_replay
 from claude_iterate.views import run_view
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import run_lock
@@ -74,7 +74,7 @@ def command(
     project = invocation.project
     layout = project.layout(name)
     settings = project.settings_for(layout).settings
-    shown = replayed_run(layout, _run(layout, run), number, level or "", redactor_for(project.environ, settings))
+    shown = load_replay(layout, _run(layout, run), number, level or "", redactor_for(project.environ, settings))
     if shown.missing:
         output.note(shown.missing)
     if svg is not None:

@@ -175,7 +175,7 @@ def _run(
     invocation: Invocation, layout: Layout, asked: RunRequest, worker: Worker | None = None, detaches: bool = False
 ) -> int:
     project, user, as_json = invocation.project, TerminalUser(worker, detaches), asked.as_json
-    if (done := run_checks.to_leave(project, layout, asked, user)) is not None:
+    if (done := run_checks.leave_completed(project, layout, asked, user)) is not None:
         if as_json:  # the answer is that of the run that completed the task
             output.view(documents.ended_run(layout, done.run, done.exit_code))
         return done.exit_code

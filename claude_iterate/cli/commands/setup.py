@@ -79,7 +79,7 @@ def command(invocation: Invocation, /, **flags: Any) -> int:
     _check(given)
     project = invocation.project
     layout = project.layout(given.name) if project.exists(given.name) else None
-    before = instructions.present(layout, given.force) if layout is not None else None
+    before = instructions.read_present(layout) if layout is not None else None
     if given.source is None:
         _refuse_to_replace(layout, before, given.force)
     made, first = layout is None, layout is None and not project.workspaces()
@@ -217,8 +217,6 @@ def _compose(invocation: Invocation, layout: Layout | None, given: _Given) -> tu
     _make_whole(project, layout, given)
     if not given.dry_run:
         instructions.find_claude(project, layout)
-        if layout is not None:
-            instructions.move_folder_away(layout)
     if layout is None:
         if given.goal is not None and not given.dry_run:
             instructions.refuse_broken_claude(project)

@@ -97,7 +97,7 @@ class WebPages:
 
     async def run(self, request: Request) -> Response:
         """One run: the newest of a workspace, or a certain one."""
-        layout, run = self._named(request)
+        layout, run = self._read_address(request)
         follower = self._follower(layout.name, run)
         drawn = (await follower.first(_FIRST)).over(run_page.unread(layout.name))
         here = f"/workspaces/{layout.name}" + (f"/runs/{run}" if run else "")
@@ -118,7 +118,7 @@ class WebPages:
 
     async def events(self, request: Request) -> Response:
         """The stream of a page: what is new since what the browser has."""
-        layout, run = self._named(request) if "name" in request.path_params else (None, "")
+        layout, run = self._read_address(request) if "name" in request.path_params else (None, "")
         if request.method == "HEAD":
             return Response(media_type="text/event-stream")
         if self.followers.is_full:
@@ -142,7 +142,7 @@ class WebPages:
 
     async def report(self, request: Request) -> Response:
         """The morning report, as the command writes it."""
-        layout, run = self._named(request)
+        layout, run = self._read_address(request)
         made = await run_in_threadpool(night_report, layout, run or None, time.time())
         if made is None:
             raise NotThere(*missing_report(layout, run))
@@ -154,7 +154,7 @@ class WebPages:
 
     async def request(self, request: Request) -> Response:
         """`pause`, `resume`, `stop`, `skip`, `retry`: what the commands send, and what the run answers."""
-        layout, _ = self._named(request)
+        layout, _ = self._read_address(request)
         verb = (await _read_document(request)).get("verb")
         if not isinstance(verb, str) or verb not in {name for name, _, _ in _VERBS}:
             return JSONResponse({"text": "The dashboard does not know this request."}, 400)
@@ -164,7 +164,7 @@ class WebPages:
 
     async def note(self, request: Request) -> Response:
         """A note for the next iteration."""
-        layout, _ = self._named(request)
+        layout, _ = self._read_address(request)
         text = (await _read_document(request)).get("text")
         if not isinstance(text, str):
             return JSONResponse({"text": "The note has no text."}, 400)
@@ -172,7 +172,7 @@ class WebPages:
         self.followers.nudge(layout.name)
         return JSONResponse({"text": "Noted for the next iteration."})
 
-    def _named(self, request: Request) -> tuple[Layout, str]:
+    def _read_address(self, request: Request) -> tuple[Layout, str]:
         """The workspace and the run that the address names, if they exist."""
         name, run = str(request.path_params["name"]), str(request.path_params.get("run", ""))
         try:

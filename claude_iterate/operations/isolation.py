@@ -1,0 +1,224 @@
+"""What keeps a run apart: the worktree that it works in, if the setting `worktree` asks for one, and the sandbox around
+Claude. Both are found before anything is written. A dry run needs neither."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from claude_iterate.agent.command import egress_proxy, sandbox_host
+from claude_iterate.agent.command.environment import claude_environment, environment_outside
+from claude_iterate.agent.command.sandbox import Sandbox
+from claude_iterate.core.events import RunStarted, Warned, WorktreeMade
+from claude_iterate.core.formats import join_names
+from claude_iterate.core.settings.declared import Settings
+from claude_iterate.engine.run_spec import RunSpec
+from claude_iterate.errors import AgentProblem, UsageProblem, WorkspaceProblem
+from claude_iterate.operations.run_request import PreparedRun
+from claude_iterate.project import worktrees
+from claude_iterate.project.git import Git, GitProblem
+from claude_iterate.project.worktrees import Worktree
+from claude_iterate.workspace import metadata
+from claude_iterate.workspace.journal import reader
+from claude_iterate.workspace.layout import Layout, named_folders
+from claude_iterate.workspace.project import Project
+from claude_iterate.workspace.run_folder import run_lock
+
+_WITH_WORKTREE = frozenset({"run", "verify"})
+_MOST_LOOKED_AT = 500
+"""Other workspaces that are looked at."""
+
+
+def wants_worktree(run: PreparedRun) -> bool:
+    """The run is to work in a worktree."""
+    return bool(run.settings.worktree) and not run.request.dry_run and run.request.purpose in _WITH_WORKTREE
+
+
+def find_worktree(run: PreparedRun) -> Worktree | None:
+    """Where the run is to work; None: in the project. A WorkspaceProblem when it cannot; nothing is written yet."""
+    if run.request.dry_run or run.request.purpose not in _WITH_WORKTREE:
+        return None
+    if not run.settings.worktree:
+        _refuse_elsewhere(run)
+        return None
+    environ = run.project.environ
+    if run.settings.sandbox.kind != "none":
+        environ = environment_outside(environ, [str(run.project.root)])
+    return worktrees.find(run.project.root, run.name, run.settings.worktree, environ)
+
+
+def _refuse_elsewhere(run: PreparedRun) -> None:
+    """To prove the project says nothing of work that is in a worktree, and was not merged; and a killed run goes on
+    where it worked."""
+    layout, program = run.layout, run.request.command_line.program
+    folder = layout.root / "claude-iterate" / "worktrees" / layout.name
+    if run.request.purpose == "run" and not os.path.isdir(folder):  # noqa: PTH112 - Path.is_dir may raise
+        return
+    last = reader.last_run(layout, ("run",))
+    made = last[1].worktree.made if last is not None else None
+    if last is None or made is None:
+        return
+    is_there = os.path.isdir(made.path)  # noqa: PTH112 - as above
+    if run.request.purpose == "verify":
+        merge = worktrees.remains(run.project.root, made.path, made.branch, run.project.environ).merge
+        if merge or is_there:
+            there = shlex.join([*program, "verify", layout.name, f"--worktree={made.branch}"])
+            raise WorkspaceProblem(
+                f"The last run of {layout.name} worked in a worktree, on the branch {made.branch}: its work is not"
+                " here.",
+                f"Prove it there: {there}" + (f"; or merge it first: {merge}" if merge else ""),
+            )
+    elif is_there and last[1].finished is None and metadata.read(layout.metadata).reset_after < last[0]:
+        words = [word for option in run.request.command_line.options for word in option]
+        there = run.command(f"--worktree={made.branch}", *words)
+        raise WorkspaceProblem(
+            f"The run of {layout.name} that was killed worked in a worktree, on the branch {made.branch}: not here.",
+            f"Go on there: {there}; or forget it and start here: {shlex.join(program)} reset {layout.name}, then run"
+            " it.",
+        )
+
+
+def layout_in(layout: Layout, tree: Worktree | None) -> Layout:
+    """The workspace as the run uses it: Claude works in the worktree, all else stays where it is."""
+    return layout if tree is None else replace(layout, root=tree.place, main=tree.main)
+
+
+def make_worktree(spec: RunSpec, tree: Worktree | None) -> RunSpec:
+    """The run with the worktree, which is made now, in its record."""
+    if tree is None:
+        return spec
+    return replace(spec, opening=(*spec.opening, tree.make()), closing=lambda: (tree.describe_rest(),))
+
+
+def place_warnings(run: PreparedRun, tree: Worktree | None) -> list[Warned]:
+    """What is not in the worktree; without one, which other run works in the same folder."""
+    if not run.request.is_real_run:
+        return []
+    if tree is None:
+        return [_shared_folder_warning(run.name, other) for other in _names_running_here(run.project, run.layout)]
+    warned = []
+    if not tree.found and tree.main_is_changed(run.layout.own_folders()):
+        text = "The project has changes that are not committed. They are not in the worktree."
+        hint = f"If the task needs them: claude-iterate stop {run.name}, commit, and run again."
+        warned.append(Warned(text, hint))
+    if tree.behind:
+        text = f"The branch {tree.branch} was there already, and does not have all commits of {tree.behind}."
+        other = shlex.quote(f"--worktree=NEW-BRANCH:{tree.behind}")
+        warned.append(Warned(text, f"To begin there, take a new branch: claude-iterate run {run.name} {other}"))
+    own = tree.main / ".claude" / "settings.local.json"
+    if own.is_file() and not (tree.place / ".claude" / "settings.local.json").exists():
+        text = f"{own} is not in the worktree, so what it allows is not allowed there."
+        hint = f"Allow it by settings: claude-iterate config -w {run.name} claude.allowed_tools ..."
+        warned.append(Warned(text, hint))
+    return warned
+
+
+def _shared_folder_warning(name: str, other: str) -> Warned:
+    text = f"{other} runs in the same folder: what the two change can get mixed up."
+    return Warned(text, f"Give one a checkout of its own: claude-iterate run {name} --worktree")
+
+
+def _names_running_here(project: Project, layout: Layout) -> list[str]:
+    """Workspaces that run in the project itself at this moment."""
+    running = []
+    for name in named_folders(project.workspaces_folder)[:_MOST_LOOKED_AT]:
+        other = Layout(project.root, project.workspaces_folder / name)
+        if name != layout.name and (holder := run_lock.holder(other.lock)):
+            run = str(holder.get("run", ""))
+            if run in other.run_ids() and _works_in_project(other, run):
+                running.append(name)
+    return running
+
+
+def _works_in_project(layout: Layout, run: str) -> bool:
+    first = [entry.event for entry in itertools.islice(reader.milestones(layout.journal(run)), 5)]
+    is_real = any(isinstance(one, RunStarted) and one.purpose == "run" and not one.dry_run for one in first)
+    return is_real and not any(isinstance(event, WorktreeMade) for event in first)
+
+
+_MOST_OTHERS = 200
+"""Other workspaces that are kept; each is a mount."""
+
+
+@contextlib.contextmanager
+def open_sandbox(
+    project: Project, layout: Layout, settings: Settings, dry_run: bool, elsewhere: bool = False
+) -> Iterator[Sandbox | None]:
+    """The sandbox that the settings ask for, and its way to Claude's service, for as long as the block lasts.
+    `elsewhere`: the run works in a worktree, so the checkout can only be read."""
+    sandbox = None if dry_run else _make(project, layout, settings, elsewhere)
+    if sandbox is None or sandbox.network:
+        yield sandbox
+        return
+    environment = claude_environment(project.environ, settings.claude)
+    with contextlib.ExitStack() as stack:
+        try:
+            path = stack.enter_context(egress_proxy.open_proxy(egress_proxy.addresses(environment)))
+        except (OSError, ValueError) as error:
+            what = f"The way from the sandbox to Claude's service cannot be opened: {error}."
+            raise AgentProblem(what, "Check ANTHROPIC_BASE_URL and the folder for temporary files.") from error
+        yield replace(sandbox, gate=path, mirrored=egress_proxy.port_on_this_computer(environment))
+
+
+def sandbox_for_program(project: Project, layout: Layout, settings: Settings, run: str) -> Sandbox | None:
+    """The sandbox for a program of the user alone, which has no way to Claude's service."""
+    sandbox = _make(project, layout, settings)
+    return replace(sandbox, run=run) if sandbox is not None else None
+
+
+def _make(project: Project, layout: Layout, settings: Settings, elsewhere: bool = False) -> Sandbox | None:
+    """The sandbox of these settings; an ExpectedError with the next step if it does not work on this computer."""
+    asked = settings.sandbox
+    if asked.kind == "none":
+        return None
+    if asked.kind != "bwrap" and not asked.image:
+        raise UsageProblem(
+            f"A sandbox of {asked.kind} needs an image with Claude Code in it.",
+            "Name it: claude-iterate config sandbox.image NAME",
+        )
+    # A program that an earlier run left in the project must not take the place of the sandbox.
+    environ = environment_outside(project.environ, [str(project.root), str(layout.folder)])
+    probe = sandbox_host.probe(asked.kind, environ)
+    if probe.problem:
+        raise AgentProblem(f"There is no sandbox: {probe.problem}. Nothing was started.", probe.fix)
+    if asked.image and asked.kind != "bwrap" and sandbox_host.missing_image(probe.program, asked.image, environ):
+        raise AgentProblem(
+            f"The image {asked.image} is not on this computer. Nothing was started.",
+            f"Get it: {asked.kind} pull {asked.image} (or build it: {asked.kind} build -t {asked.image} .)",
+        )
+    folders = [layout.folder] if elsewhere else [project.root, layout.folder]
+    own = _own_places(project, layout)
+    sandbox = sandbox_host.make_sandbox(settings, project.environ, project.root, probe.program, folders, own)
+    return replace(sandbox, author=_author(project.root, environ))
+
+
+def _author(root: Path, environ: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Who commits in the project, as git's settings have it: name and address, and nothing else of them."""
+    try:
+        said = Git(str(root), environ).names("config", "-z", "--get-regexp", r"^user\.(name|email)$")
+    except GitProblem:  # nothing is set, or there is no git
+        return ()
+    return tuple({key: value for key, _, value in (entry.partition("\n") for entry in said)}.items())
+
+
+def warn_of_new_files(sandbox: Sandbox, root: Path) -> tuple[Warned, ...]:
+    """A warning of what was created during the run and is acted on outside of the sandbox."""
+    found = [os.path.relpath(path, root) for path in sandbox.absent if os.path.lexists(path)]
+    if not found:
+        return ()
+    text = f"New since the run began, and acted on outside of the sandbox: {join_names(found)}."
+    return (Warned(text, "Look at it before you start git, Claude or a run here: Claude may have written it."),)
+
+
+def _own_places(project: Project, layout: Layout) -> list[Path]:
+    """What is ours alone: records, settings, and programs that a later run starts; and all other workspaces, which have
+    settings as well."""
+    places = [project.workspaces_folder / name for name in named_folders(project.workspaces_folder)]
+    others = [place for place in places if place != layout.folder][:_MOST_OTHERS]
+    return [layout.runs, layout.metadata, layout.prompts, layout.folder / "hooks", *others]
