@@ -1,4 +1,4 @@
-"""A run can be started by any program that stands in for the user; making its specification only reads."""
+"""A run can be started by any program that stands in for the user: its request, its spec, its id, log and folders."""
 
 from __future__ import annotations
 
@@ -7,14 +7,20 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
+from freezegun import freeze_time
+from msgspec.structs import asdict, replace
 
 from claude_iterate.agent.command.command_line import Known
+from claude_iterate.core.events import HeldBack
+from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.declared import ClaudeSettings, Settings
-from claude_iterate.operations import run_checks
+from claude_iterate.operations import launch, run_checks
 from claude_iterate.operations.launch import Agent, make_spec
 from claude_iterate.operations.run_request import PreparedRun, RunRequest
 from claude_iterate.workspace.inheritance import Inheritance
+from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 from tests.package_path import PACKAGES
 
@@ -95,3 +101,66 @@ def test_a_specification_changes_nothing(tmp_path: Path) -> None:
     spec = make_spec(run, "000001-x", Agent("9.9"), Inheritance(killed="000000-x"))
     assert (spec.run, spec.agent_version, spec.dry_run) == ("000001-x", "9.9", True)
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
+
+
+def test_a_request_is_the_same_in_another_process() -> None:
+    """Each value of it, also those that are not the usual ones."""
+    asked = RunRequest(
+        settings={"delay": 7.0, "claude.allowed_tools": ("Edit",)},
+        allow=("Edit",),
+        skip_permissions=True,
+        dry_run=True,
+        cassette="000001-x",
+        detailed=True,
+        as_json=True,
+        color=False,
+        silent=True,
+        again=True,
+        purpose="verify",
+        mode="build",
+        report="report.md",
+        accept_changes=True,
+        checks_only=True,
+        reset=True,
+        command_line=CommandLine(("x", "-C", "y"), (("--delay", "7"),), "build"),
+        held=HeldBack("other", 5.0),
+        prompt_values={"goal": "a goal"},
+    )
+    usual = asdict(RunRequest())
+    assert [name for name, value in asdict(asked).items() if value == usual[name]] == []
+    got = msgspec.json.decode(msgspec.json.encode(asked), type=RunRequest)
+    assert (got.layer, {**asdict(got), "settings": {}}) == (asked.layer, {**asdict(asked), "settings": {}})
+
+
+@freeze_time("2026-12-31 23:59:59")
+def test_log_and_id_are_named_after_the_moment(tmp_path: Path) -> None:
+    """To the second, also at the end of a year."""
+    layout = Layout(tmp_path, tmp_path)
+    assert launch.log_path(layout).name == "iterate-20261231-235959.log"
+    assert launch.new_run_id(layout).startswith("000001-20261231-235959-")
+
+
+@freeze_time("2026-12-31 23:59:59")
+def test_two_logs_of_one_second_are_two(tmp_path: Path) -> None:
+    """The clock stands still: no log is written over another."""
+    layout = Layout(tmp_path, tmp_path)
+    for _ in range(3):
+        launch.log_path(layout).touch()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "iterate-20261231-235959-2.log",
+        "iterate-20261231-235959-3.log",
+        "iterate-20261231-235959.log",
+    ]
+
+
+def test_dry_runs_do_not_push_out_a_real_night(tmp_path: Path) -> None:
+    """Of each kind the last ones keep their raw output, and the one that is played keeps it anyway."""
+    layout = Layout(tmp_path, tmp_path)
+    runs = [f"{number:06d}-x" for number in range(1, 10)]
+    for run in runs:
+        dry = run not in {"000001-x", "000002-x", "000003-x"}
+        used = replace(layout, dry_run_folder=layout.dry_run_copy(run)) if dry else layout
+        launch.make_folders(used, run, 2, "000004-x")
+    left = [run for run in runs if (layout.runs / run / "raw").exists()]
+    assert [int(run[:6]) for run in left] == [2, 3, 4, 8, 9]
+    assert [int(run[:6]) for run in runs if layout.dry_run_copy(run).exists()] == [4, 8, 9]
