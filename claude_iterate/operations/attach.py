@@ -6,7 +6,6 @@ Nothing is changed by looking. A request is a file as any command writes it, and
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 import msgspec
 
@@ -27,7 +26,6 @@ WHOLE = 1024 * 1024
 """Bytes at the end of a long journal that are shown whole; of the rest, what the run itself did."""
 _PATIENCE = 30.0
 _MOMENT = 3.0
-_LOOK = 0.25
 _POLL = 0.05
 
 
@@ -78,16 +76,13 @@ def _no_run(layout: Layout) -> WorkspaceProblem:
 class AttachedRun:
     """A run under way on a console of ours."""
 
-    def __init__(self, layout: Layout, run: str, console: Console, wall: Callable[[], float] = time.time) -> None:
+    def __init__(self, layout: Layout, run: str, console: Console) -> None:
         self._layout = layout
         self._run = run
         self._console = console
-        self._wall = wall
         self._journal = JournalFollower(layout.journal(run), WHOLE)
         self._playback = ConsolePlayback(console)
         self._open: list[str] = []
-        self._looked = 0.0
-        self._alive = True
 
     @property
     def state(self) -> RunState:
@@ -108,13 +103,13 @@ class AttachedRun:
     def look(self, live: bool = True) -> bool:
         """Show what is new. False when nothing more can come: it has ended, or it was killed. `live`: the live line is
         drawn, too."""
-        alive = self._is_alive()  # asked before reading, so that the last entries are not missed
+        alive = self._holds()  # asked before reading, so that the last entries are not missed
         self._console.behind = not live
         self._playback.show(self._journal.entries())
         self._take_answers()
         last = self._playback.last
         if live and last is not None and self.finished is None:
-            self._console.tick(last.elapsed + max(0.0, self._wall() - last.at))
+            self._console.tick(last.elapsed + max(0.0, time.time() - last.at))
         return alive and self.finished is None
 
     def ask(self, verb: str, now: bool = False) -> None:
@@ -142,12 +137,6 @@ class AttachedRun:
         for identity in [known for known in self._open if control.is_taken(self._layout, known)]:
             control.take_answer(self._layout, identity)
             self._open.remove(identity)
-
-    def _is_alive(self) -> bool:
-        now = time.monotonic()
-        if now >= self._looked + _LOOK:
-            self._looked, self._alive = now, self._holds()
-        return self._alive
 
     def _holds(self) -> bool:
         holder = run_lock.holder(self._layout.lock)

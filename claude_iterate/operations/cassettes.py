@@ -349,9 +349,6 @@ def _refuse_other_workspace(project: Project, layout: Layout, wanted: str, anoth
         raise UsageProblem(f"{wanted!r} is a path, not the id of a run.", another)
     others = [name for name in project.workspaces() if name != layout.name]
     owner = next((name for name in others if wanted in project.layout(name).run_ids()), "")
-    if not owner and wanted in layout.run_ids():  # this one may be a copy, or was renamed
-        started = reader.beginning(layout.journal(wanted))
-        owner = started.workspace if started is not None and started.workspace in others else ""
     if owner:
         raise WorkspaceProblem(
             f"{wanted} is a run of the workspace {owner}, not of {layout.name}.",

@@ -80,12 +80,13 @@ def launch(project: Project, layout: Layout, request: RunRequest, user: User) ->
     cassette = choose_cassette(project, layout, request.cassette, run.mode.name) if request.cassette else None
     with contextlib.ExitStack() as stack:
         agent = _find_claude(stack, run)
+        asks = request.purpose == Purpose.RUN and not was_asked(layout)  # while it certainly exists
         chosen = run_checks.missing_permissions(run, user)
         answers: dict[str, Any] = {}
         if chosen is None:
             run_checks.require_permissions(run, agent.version)
         else:
-            if request.purpose == Purpose.RUN and not was_asked(layout):
+            if asks:
                 answers = ask_first_questions(project, run.settings, user)
             if chosen.sandbox:
                 run = replace(run, settings=permissions.with_permissions(run.settings, chosen))

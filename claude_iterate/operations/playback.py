@@ -29,10 +29,6 @@ Pace = Callable[[Entry, Callable[[float], None]], None]
 the clock of `Entry.elapsed`: that redraws the live line."""
 
 
-def at_once(_entry: Entry, _tick: Callable[[float], None]) -> None:
-    """The pace of those who want to see all of it now."""
-
-
 class Range(msgspec.Struct, frozen=True):
     """Some entries of a run, such as those of one iteration, by their numbers; without a `last`, all from the first."""
 
@@ -47,9 +43,10 @@ ALL = Range()
 
 
 class ConsolePlayback:
-    """Shows entries on a sink; with a `part` only these, but the state after each is that of the whole run."""
+    """Shows entries on a sink, at once or at a pace; with a `part` only these, but the state after each is that of the
+    whole run."""
 
-    def __init__(self, sink: Sink, pace: Pace = at_once, part: Range = ALL) -> None:
+    def __init__(self, sink: Sink, pace: Pace | None = None, part: Range = ALL) -> None:
         self._sink = sink
         self._pace = pace
         self._part = part
@@ -62,7 +59,7 @@ class ConsolePlayback:
         before = self.last
         for entry in entries:
             shown = entry.seq in self._part
-            if shown:
+            if shown and self._pace is not None:
                 self._pace(entry, self._sink.tick)
             self.state, self.last = reduce(self.state, entry), entry
             if shown:

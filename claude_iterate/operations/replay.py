@@ -44,7 +44,8 @@ _NAMED = 5
 def entries(path: Path) -> Iterator[Entry]:
     """All entries of a journal. In the place of a line that cannot be read stands a warning; the last line may be torn
     by a kill, which is told by the missing end of the run."""
-    damaged, added, last = [], 0, Entry(0, 0.0, 0.0, Warned(""))
+    damaged: list[int] = []
+    last = Entry(0, 0.0, 0.0, Warned(""))
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             entry = _decode(line)
@@ -52,14 +53,12 @@ def entries(path: Path) -> Iterator[Entry]:
                 damaged += [number] if line.endswith(b"\n") else []
                 continue
             if damaged:
-                added += 1
-                yield Entry(last.seq + added, last.at or entry.at, last.elapsed, _loss_warning(damaged))
+                yield Entry(last.seq, last.at or entry.at, last.elapsed, _loss_warning(damaged))
                 damaged = []
             last = entry
-            # Warnings that stand in for others are numbered like entries: no number comes twice.
-            yield Entry(entry.seq + added, entry.at, entry.elapsed, entry.event) if added else entry
+            yield entry
     if damaged:
-        yield Entry(last.seq + added + 1, last.at, last.elapsed, _loss_warning(damaged))
+        yield Entry(last.seq, last.at, last.elapsed, _loss_warning(damaged))
 
 
 def _decode(line: bytes) -> Entry | None:

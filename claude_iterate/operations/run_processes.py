@@ -167,8 +167,11 @@ class RunProcess:
         return Refused(said, "Run it again: it goes on where it was.", exit_code=128 - code if code < 0 else code or 1)
 
 
-class _AnswerLine:
-    """The way back to the program. When it is gone, the run goes on as it was asked to."""
+class _NonInteractiveUser:
+    """Implements `operations.user.User`: there is no user to ask, and what is said reaches the program. When that is
+    gone, the run goes on as it was asked to."""
+
+    can_answer = False
 
     def __init__(self, handle: int) -> None:
         self._handle = handle
@@ -177,20 +180,11 @@ class _AnswerLine:
         with contextlib.suppress(OSError):
             os.write(self._handle, msgspec.json.encode(answer) + b"\n")
 
-
-class _NonInteractiveUser:
-    """Implements `operations.user.User`: there is no user to ask, and what is said reaches the program."""
-
-    can_answer = False
-
-    def __init__(self, line: _AnswerLine) -> None:
-        self._line = line
-
     def warn(self, text: str) -> None:
-        self._line.say(Noted(text, warning=True))
+        self.say(Noted(text, warning=True))
 
     def note(self, text: str) -> None:
-        self._line.say(Noted(text))
+        self.say(Noted(text))
 
     def choose_permissions(self, suggested: tuple[str, ...], sandbox: str) -> Permissions:  # noqa: ARG002 - as the protocol has it
         return Permissions(PERMISSION_MODES[0])
@@ -203,37 +197,37 @@ class _NonInteractiveUser:
 
     @contextlib.contextmanager
     def steers(self, spec: RunSpec) -> Iterator[RunSpec]:
-        self._line.say(Began(spec.run))
+        self.say(Began(spec.run))
         yield spec
 
 
 def main() -> int:
     """The process itself: run what the first line of standard input orders; returns the exit code."""
-    source, line = os.dup(0), _AnswerLine(os.dup(1))  # not inherited by what is started here
+    source, user = os.dup(0), _NonInteractiveUser(os.dup(1))  # not inherited by what is started here
     with Path(os.devnull).open("r+b") as nothing:
         os.dup2(nothing.fileno(), 0)
         os.dup2(nothing.fileno(), 1)
     ended: Ended | Refused
     try:
-        ended = _perform(os.fdopen(source, "rb", closefd=False).readline(), source, line)
+        ended = _perform(os.fdopen(source, "rb", closefd=False).readline(), source, user)
     except ExpectedError as problem:
         ended = Refused(problem.message, problem.hint, problem.exit_code)
     except KeyboardInterrupt:
         ended = Refused("Interrupted before the run began.", exit_code=_INTERRUPTED)
     except Exception as bug:  # noqa: BLE001 - the boundary of this process
         ended = Refused(*crash_reports.report_crash(bug, sys.argv[1:]), exit_code=crash_reports.EXIT_CODE)
-    line.say(ended)
+    user.say(ended)
     return ended.exit_code
 
 
-def _perform(order: bytes, source: int, line: _AnswerLine) -> Ended:
+def _perform(order: bytes, source: int, user: _NonInteractiveUser) -> Ended:
     if not order.endswith(b"\n"):
         raise KeyboardInterrupt  # the program is gone already
     start = msgspec.json.decode(order, type=Start)
     if not start.outlives:
         threading.Thread(target=_end_with, args=(source,), daemon=True).start()
     flags = layer_from_document("flag", "command line", start.project_settings) if start.project_settings else None
-    project, user = Project(Path(start.root), os.environ, flags), _NonInteractiveUser(line)
+    project = Project(Path(start.root), os.environ, flags)
     layout = project.layout(start.workspace)
     if (left := run_checks.leave_completed(project, layout, start.request, user)) is not None:
         return Ended(left.exit_code)
