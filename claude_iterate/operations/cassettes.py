@@ -222,7 +222,7 @@ def _plan(read: events.PlanRead) -> str:
         f"- [{mark}] Task {number}{'' if number <= read.without_refs else ' (refs: recorded)'}\n"
         for number, mark in enumerate(marks, 1)
     ]
-    return "".join([f"# RunSpec {read.fingerprint}\n\n", *tasks]) if read.fingerprint else ""
+    return "".join([f"# Plan {read.fingerprint}\n\n", *tasks]) if read.fingerprint else ""
 
 
 def raw_outputs(layout: Layout, run: str, calls: Iterable[RecordedCall]) -> list[FullTexts]:
