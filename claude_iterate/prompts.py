@@ -35,13 +35,12 @@ class IterationPrompts(msgspec.Struct, frozen=True):
 
 
 class Prompts:
-    """The prompts of one mode. An edited prompt of the user is seen at the next rendering. Shipped ones are read once:
-    an upgrade of the package during a run must not mix two versions."""
+    """The prompts of one mode. Those of the user are read for each rendering, so an edit is seen at the next one.
+    Shipped ones are read once: an upgrade of the package during a run must not mix two versions."""
 
     def __init__(self, folders: Sequence[Path], mode: str) -> None:
-        shipped = shipped_folder()
-        self._folders = [*folders, shipped]
-        self._shipped = {path: path.read_bytes() for path in shipped.rglob("*.md")}
+        self._folders = [*folders, shipped_folder()]
+        self._shipped = {path: path.read_bytes() for path in self._folders[-1].rglob("*.md")}
         self._mode = mode
         self._asked_for: set[str] = set()
         """The variables that templates have asked for."""
@@ -99,7 +98,7 @@ class Prompts:
     def _locate(self, name: str) -> Path | None:
         *own, shipped = [(folder / self._mode / f"{name}.md", folder / f"{name}.md") for folder in self._folders]
         found = [path for paths in own for path in paths if path.is_file()]
-        return next(iter([*found, *(path for path in shipped if path in self._shipped)]), None)
+        return next((path for path in (*found, *shipped) if path in found or path in self._shipped), None)
 
     def _load(self, name: str) -> tuple[str, str, Callable[[], bool]] | None:
         """For Jinja2. A template cannot leave the folders of prompts; it may be found by its name or by its file's."""
@@ -110,21 +109,11 @@ class Prompts:
         if path is None:
             return None
         try:
-            stamp = self._stamp(path)  # before reading: an edit in between is seen next time
             source = (self._shipped.get(path) or path.read_bytes()).decode("utf-8-sig")
         except (OSError, UnicodeDecodeError) as problem:
             hint = "Fix it, or remove it to use the shipped one."
             raise ExpectedError(f"Cannot read the prompt {path}: {problem}.", hint) from problem
-        return source, str(path), lambda: self._locate(name) == path and self._stamp(path) == stamp
-
-    def _stamp(self, path: Path) -> tuple[int, int] | None:
-        if path in self._shipped:
-            return None
-        try:
-            status = path.stat()
-        except OSError:
-            return None
-        return status.st_mtime_ns, status.st_size
+        return source, str(path), lambda: path in self._shipped and self._locate(name) == path
 
 
 def shipped_folder() -> Path:

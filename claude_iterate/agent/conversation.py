@@ -24,7 +24,7 @@ from claude_iterate.core.settings.declared import ClaudeSettings
 from claude_iterate.system import processes, signals, terminals
 
 
-class Ended(msgspec.Struct, frozen=True):
+class ConversationEnd(msgspec.Struct, frozen=True):
     """How a conversation ended: Claude's exit code, and the signal that made us end it, if one did."""
 
     code: int
@@ -37,8 +37,8 @@ def arguments(
 ) -> Iterator[list[str]]:
     """The command line: `prompt` is the user's first message. A text too long for it is in a file in `folder` while the
     conversation lasts; `beside` are folders that Claude may work in besides its own."""
-    with command_line.file_if_long(system, f"{folder}/{run}-system.md") as system_file:
-        yield command_line.conversation(claude, system, prompt, system_file, beside)
+    with command_line.system_prompt_words(system, f"{folder}/{run}-system.md") as words:
+        yield command_line.conversation(claude, words, prompt, beside)
 
 
 def converse(
@@ -47,7 +47,7 @@ def converse(
     run: str,
     terminate_grace: float,
     sandbox: Sandbox | None = None,
-) -> Ended:
+) -> ConversationEnd:
     """Run Claude from its start to its end. No process of it is left, even if we are killed meanwhile."""
     inbox: SimpleQueue[str | int | None] = SimpleQueue()
     restore = signals.on_stop_signals(
@@ -97,7 +97,7 @@ class _Claude:
             signals.send(self.pid, number)
 
 
-def _attend(claude: _Claude, inbox: SimpleQueue[str | int | None], terminate_grace: float) -> Ended:
+def _attend(claude: _Claude, inbox: SimpleQueue[str | int | None], terminate_grace: float) -> ConversationEnd:
     """Wait for the end; end Claude ourselves when a signal asks for that."""
     ladder: Ladder | None = None
     cause = ""
@@ -109,7 +109,7 @@ def _attend(claude: _Claude, inbox: SimpleQueue[str | int | None], terminate_gra
         except Empty:
             continue
         if isinstance(message, int):
-            return Ended(message, cause)
+            return ConversationEnd(message, cause)
         if message is None:
             processes.suspend_with(claude.pid)
         elif ladder is None:

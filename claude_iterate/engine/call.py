@@ -12,7 +12,7 @@ from typing import BinaryIO
 from msgspec.structs import replace
 
 from claude_iterate.agent.command import command_line, discovery
-from claude_iterate.agent.command.command_line import ReadOnlyCall, file_if_long
+from claude_iterate.agent.command.command_line import ReadOnlyCall, system_prompt_words
 from claude_iterate.agent.command.environment import call_environment
 from claude_iterate.agent.command.sandbox import Command
 from claude_iterate.agent.processes.child import ChildProcess, Printed, Recording
@@ -65,8 +65,8 @@ class AgentCall:
         resumed = Used(before.session_cost_usd, before.session_tokens) if session else None
         read = Translator(resumed, paid=not spec.dry_run).read
         path = layout.raw(spec.run, raw_name)
-        with _recording(path) as raw, file_if_long(system, f"{path}.system.md") as file:
-            command = self._command(system, file, session, read_only)
+        with _recording(path) as raw, system_prompt_words(system, f"{path}.system.md") as words:
+            command = self._command(words, session, read_only)
             with _recording(layout.sent(spec.run, raw_name)) as kept, contextlib.suppress(OSError):
                 if kept is not None:
                     kept.write(prompt)
@@ -77,12 +77,11 @@ class AgentCall:
             code = self._supervisor.attend(process, ProcessCallbacks(self._on_output, self._verdict, self._cutting))
             self._recorder.record(events.AgentExited(code, self._printed["stdout"], self._printed["stderr"]))
 
-    def _command(self, system: str, file: Path | None, session: str | None, read_only: ReadOnlyCall | None) -> Command:
+    def _command(self, system_prompt: list[str], session: str | None, read_only: ReadOnlyCall | None) -> Command:
         spec, claude = self._spec, self._spec.settings.claude
         argv = command_line.arguments(
             claude,
-            system,
-            file,
+            system_prompt,
             skip_permissions=spec.skip_permissions,
             budget_usd=budget(self._recorder.state, self._supervisor.facts()),
             session=session,

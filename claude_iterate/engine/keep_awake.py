@@ -34,13 +34,13 @@ class Awake:
         self._process: subprocess.Popen[bytes] | None = None
         self.begun = False
 
-    def begin(self) -> None:
-        """Keep the computer awake from now on."""
+    def begin(self) -> tuple[int, ...]:
+        """Keep the computer awake from now on; the pid of what does it, if there is such a program."""
         self.begun = True
         environ = self._environ
         way = next((way for way in _WAYS if shutil.which(way[0], path=environ.get("PATH"))), None)
         if way is None:
-            return
+            return ()
         with contextlib.suppress(OSError, ValueError):
             self._process = subprocess.Popen(
                 [*way, "cat"],
@@ -51,10 +51,6 @@ class Awake:
                 env={**environ, RUN_VARIABLE: self._run + BESIDE},
                 start_new_session=True,
             )
-
-    @property
-    def pids(self) -> tuple[int, ...]:
-        """The process, if there is one."""
         return () if self._process is None else (self._process.pid,)
 
     def end(self) -> None:

@@ -134,9 +134,9 @@ class Engine:
         """A run that lasts needs a computer that does not fall asleep."""
         wanted = self._spec.settings.keep_awake and not self._spec.dry_run
         if wanted and not awake.begun and self._recorder.elapsed() > _LASTING:
-            awake.begin()
-            orphans.own_children += awake.pids
-            orphans.guardian.remember(awake.pids)
+            pids = awake.begin()
+            orphans.own_children += pids
+            orphans.guardian.remember(pids)
 
     def _watch_reports(self) -> None:
         """From the first call on, and again when the folder is another one; only iterations report."""

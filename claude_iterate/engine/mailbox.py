@@ -40,11 +40,11 @@ class StatusTouched(msgspec.Struct, frozen=True):
     """The report may have changed."""
 
 
-class Done(msgspec.Struct, frozen=True):
+class TaskDone(msgspec.Struct, frozen=True):
     """A task in the background has come to its end."""
 
 
-AnyMessage = Message | Signalled | StatusTouched | Warned | Done
+AnyMessage = Message | Signalled | StatusTouched | Warned | TaskDone
 
 
 class Inbox:
@@ -207,7 +207,7 @@ class Dispatcher:
                 self._reports.expect_change(self._recorder.elapsed())
             case Warned():
                 self._recorder.record(message)
-            case Done():
+            case TaskDone():
                 pass  # it has ended the waiting, and that is all
             case _:
                 assert_never(message)

@@ -104,7 +104,7 @@ class Recorder:
     def _clean(self, event: Event) -> Event:
         return self._redactor.clean_event(event) if self._redactor.suspects(self._encode(event)) else event
 
-    def known(self) -> Entry | None:
+    def retell(self) -> Entry | None:
         """One entry from which all can be known that was recorded before the last batch; None before the first."""
         event = retell_start(self._before)
         return Entry(1, self._before.started_at, 0.0, event) if event is not None else None

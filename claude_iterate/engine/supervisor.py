@@ -15,7 +15,7 @@ from claude_iterate.agent.processes.guardian import Guardian
 from claude_iterate.core.events import LeftoversEnded
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Cut, Wait
-from claude_iterate.engine.mailbox import AnyMessage, Dispatcher, Done
+from claude_iterate.engine.mailbox import AnyMessage, Dispatcher, TaskDone
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.run_spec import RunSpec
 
@@ -114,7 +114,7 @@ class Supervisor:
                 outcome.append(task())
             except BaseException as error:  # noqa: BLE001 - whatever it is, the engine raises it
                 outcome.append(error)
-            self.post(Done())
+            self.post(TaskDone())
 
         def wait() -> T | None:
             while not outcome:

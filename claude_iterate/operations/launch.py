@@ -303,7 +303,7 @@ def _run_engine(
     )
     sinks = sinks_for_run(spec, request, troubles, place)
     recorder = Recorder(writer, sinks, redactor_for(spec.environ, spec.settings), troubles)
-    writer.known = recorder.known
+    writer.known = recorder.retell
     try:
         return Engine(spec, recorder, sinks, place, warnings).run(
             lambda state, running: metadata_updates.record_run(spec.layout, state, spec.run, running)

@@ -16,7 +16,7 @@ from claude_iterate.agent.command.command_line import (
     ReadOnlyCall,
     arguments,
     decides_permissions,
-    file_if_long,
+    system_prompt_words,
 )
 from claude_iterate.agent.command.environment import call_environment, claude_environment, run_environment
 from claude_iterate.agent.command.sandbox import Command
@@ -27,12 +27,13 @@ LASTING = ["--disallowedTools", "Monitor", "ScheduleWakeup", "CronCreate"]
 NEWER = ("--restricted", "--permission-prompts", "--system-prompt-snapshot")
 TODAY = Known(frozenset([*NEWER, "--effort", "--autocompact"]))
 OLD = Known(frozenset(["--effort"]))
+SYSTEM = ["--append-system-prompt", "S"]
 READ_ONLY = ReadOnlyCall("{}", "/home/me/.claude/settings.json")
 
 
 def test_the_plain_command() -> None:
     """Headless, streaming, verbose, nothing that outlasts the result, no session kept, the system prompt last."""
-    assert arguments(ClaudeSettings(), "SYSTEM") == [
+    assert arguments(ClaudeSettings(), ["--append-system-prompt", "SYSTEM"]) == [
         *["claude", "-p", "--output-format", "stream-json", "--verbose", *LASTING],
         *["--no-session-persistence", "--append-system-prompt", "SYSTEM"],
     ]
@@ -42,7 +43,7 @@ def test_an_option_follows_those_that_take_several_words() -> None:
     """`--allowedTools` eats all words that follow it; another option must end it, whatever else is set."""
     for background in (False, True):
         claude = ClaudeSettings(allowed_tools=("Bash(a:*)", "Write"), background=background)
-        argv = arguments(claude, "S", folders=["/w"], session="")
+        argv = arguments(claude, SYSTEM, folders=["/w"], session="")
         for option, words in (("--allowedTools", 2), ("--add-dir", 1), *([] if background else [(LASTING[0], 3)])):
             at = argv.index(option)
             assert [word.startswith("-") for word in argv[at + 1 : at + 2 + words]] == [False] * words + [True]
@@ -52,7 +53,7 @@ def test_an_option_follows_those_that_take_several_words() -> None:
 def test_nothing_outlasts_the_result_unless_it_may() -> None:
     """Neither a tool that wakes Claude up again nor a background task, unless the user wants that."""
     asked = (ClaudeSettings(), ClaudeSettings(background=True))
-    assert [LASTING[0] in arguments(claude, "S") for claude in asked] == [True, False]
+    assert [LASTING[0] in arguments(claude, SYSTEM) for claude in asked] == [True, False]
     found = [call_environment({}, claude, "r1", Path("/w")) for claude in asked]
     assert ["CLAUDE_CODE_DISABLE_BACKGROUND_TASKS" in environment for environment in found] == [True, False]
 
@@ -60,7 +61,7 @@ def test_nothing_outlasts_the_result_unless_it_may() -> None:
 def test_a_session_is_kept_or_goes_on_only_when_asked() -> None:
     """Never `--continue`, which would take up whatever session the folder saw last."""
     claude = ClaudeSettings(background=True)
-    kept, resumed = arguments(claude, "S", session=""), arguments(claude, "S", session="an-id")
+    kept, resumed = arguments(claude, SYSTEM, session=""), arguments(claude, SYSTEM, session="an-id")
     assert kept[-3:] == ["--verbose", "--append-system-prompt", "S"]
     assert resumed[-4:] == ["--resume", "an-id", "--append-system-prompt", "S"]
     assert not {"--continue", "--no-session-persistence"} & {*kept, *resumed}
@@ -83,16 +84,16 @@ def test_a_session_is_kept_or_goes_on_only_when_asked() -> None:
 def test_newer_options_are_only_for_a_claude_that_has_them(given: dict[str, Any], known: Known, words: str) -> None:
     """What `--help` names decides, and a Claude that was not asked gets none."""
     claude = ClaudeSettings(background=True)
-    assert f" {words} " in f" {' '.join(arguments(claude, 'S', known=known, **given))} "
+    assert f" {words} " in f" {' '.join(arguments(claude, SYSTEM, known=known, **given))} "
     if known is not TODAY:
-        options = set(arguments(claude, "S", known=known, **given))
+        options = set(arguments(claude, SYSTEM, known=known, **given))
         assert not options & {*NEWER}
 
 
 @pytest.mark.parametrize("args", [("--permission-prompts", "host"), ("--permission-prompts=host",)])
 def test_who_answers_prompts_is_left_to_the_user(args: tuple[str, ...]) -> None:
     """A later word of ours would take theirs back."""
-    argv = arguments(ClaudeSettings(args=args), "S", known=TODAY)
+    argv = arguments(ClaudeSettings(args=args), SYSTEM, known=TODAY)
     assert [word for word in argv if word.startswith("--permission-prompts")] == [args[0]]
     assert "none" not in argv
 
@@ -101,7 +102,7 @@ def test_a_call_that_looks_gets_no_tool_that_acts() -> None:
     """Whatever the settings allow, and no flag in `claude.args` gives it all of them."""
     skip = "--dangerously-skip-permissions"
     claude = ClaudeSettings(args=(skip,), permission_mode="bypassPermissions")
-    argv = arguments(claude, "S", read_only=READ_ONLY, known=TODAY, skip_permissions=True)
+    argv = arguments(claude, SYSTEM, read_only=READ_ONLY, known=TODAY, skip_permissions=True)
     assert {"Bash", "Edit", "Write", "NotebookEdit"} <= set(argv[argv.index("--disallowedTools") :])
     assert skip not in argv
     assert argv[argv.index("--permission-mode") + 1] == "default"
@@ -112,8 +113,8 @@ def test_a_tuning_that_the_claude_does_not_know_is_left_out() -> None:
     """A run does not fail for want of it. One that was not asked gets what the user set."""
     claude = ClaudeSettings(effort="high", fallback_model="sonnet", autocompact="150k")
     tuned = ["--effort", "high", "--fallback-model", "sonnet", "--autocompact", "150k"]
-    assert arguments(claude, "S")[5:11] == tuned
-    assert arguments(claude, "S", known=OLD)[5:8] == ["--effort", "high", LASTING[0]]
+    assert arguments(claude, SYSTEM)[5:11] == tuned
+    assert arguments(claude, SYSTEM, known=OLD)[5:8] == ["--effort", "high", LASTING[0]]
 
 
 @pytest.mark.parametrize(
@@ -129,21 +130,21 @@ def test_a_tuning_that_the_claude_does_not_know_is_left_out() -> None:
 )
 def test_the_mode_is_said_unless_something_else_says_it(claude: ClaudeSettings, mode: str | None) -> None:
     """`manual` is the newer name of `default`, which all versions know."""
-    argv = arguments(claude, "S", mode="default")
+    argv = arguments(claude, SYSTEM, mode="default")
     assert (argv[argv.index("--permission-mode") + 1] if "--permission-mode" in argv else None) == mode
 
 
 def test_skipping_permissions_replaces_the_mode_and_is_not_said_twice() -> None:
     """The two contradict each other; a flag in `claude.args` is enough."""
-    argv = arguments(ClaudeSettings(permission_mode="plan"), "S", skip_permissions=True)
+    argv = arguments(ClaudeSettings(permission_mode="plan"), SYSTEM, skip_permissions=True)
     assert "--permission-mode" not in argv
     skip = "--dangerously-skip-permissions"
-    assert arguments(ClaudeSettings(args=(skip,)), "S", skip_permissions=True).count(skip) == 1
+    assert arguments(ClaudeSettings(args=(skip,)), SYSTEM, skip_permissions=True).count(skip) == 1
 
 
 def test_a_spent_budget_is_still_a_number_claude_accepts() -> None:
     """0 or less would make Claude print a page of its source."""
-    argv = arguments(ClaudeSettings(), "S", budget_usd=-3.0)
+    argv = arguments(ClaudeSettings(), SYSTEM, budget_usd=-3.0)
     assert argv[argv.index("--max-budget-usd") + 1] == "0.0001"
 
 
@@ -176,16 +177,21 @@ def test_what_decides_permissions() -> None:
 )
 def test_a_file_only_if_it_must_be(tmp_path: Path, text: str, long: bool) -> None:
     """Its size in bytes counts, and it is gone afterwards."""
-    with file_if_long(text, f"{tmp_path}/new/system.md") as file:
-        assert (file is not None) == long
-        assert file is None or file.read_text() == text
-    assert not (tmp_path / "new" / "system.md").exists()
+    path = tmp_path / "new" / "system.md"
+    with system_prompt_words(text, str(path)) as words:
+        expected = ["--append-system-prompt-file", str(path)] if long else ["--append-system-prompt", text]
+        assert words == expected
+        assert not long or path.read_text() == text
+    assert not path.exists()
 
 
 def test_a_file_that_cannot_be_written_is_an_expected_error(tmp_path: Path) -> None:
     """It ends the run with a message, not with a crash."""
     (tmp_path / "file").touch()
-    with pytest.raises(AgentProblem, match="cannot be written"), file_if_long("x" * 200_000, f"{tmp_path}/file/x"):
+    with (
+        pytest.raises(AgentProblem, match="cannot be written"),
+        system_prompt_words("x" * 200_000, f"{tmp_path}/file/x"),
+    ):
         pass
 
 

@@ -7,13 +7,13 @@ import threading
 import time
 
 from claude_iterate.agent.processes.child import Printed
-from claude_iterate.engine.mailbox import MOST_UNREAD, Done, Inbox, Signalled
+from claude_iterate.engine.mailbox import MOST_UNREAD, Inbox, Signalled, TaskDone
 
 
 def test_a_signal_that_outlasts_the_wait_does_not_make_it_endless() -> None:
     """As Ctrl-Z: the handler returns when the user continues us. The queue of Python 3.12 would wait for a message."""
     inbox = Inbox()
-    late = threading.Timer(60, lambda: inbox.post(Done()))
+    late = threading.Timer(60, lambda: inbox.post(TaskDone()))
     late.start()
     before = signal.signal(signal.SIGALRM, lambda _number, _frame: time.sleep(0.4))
     signal.setitimer(signal.ITIMER_REAL, 0.05)
@@ -37,8 +37,8 @@ def test_messages_come_in_order_whether_they_were_waited_for_or_not() -> None:
         inbox.post(Signalled(str(number)))
     assert [inbox.take(), inbox.take(120), inbox.take()] == [Signalled("0"), Signalled("1"), Signalled("2")]
     assert (inbox.take(), inbox.take(0.01)) == (None, None)
-    threading.Timer(0.05, lambda: inbox.post(Done())).start()
-    assert isinstance(inbox.take(120), Done)
+    threading.Timer(0.05, lambda: inbox.post(TaskDone())).start()
+    assert isinstance(inbox.take(120), TaskDone)
 
 
 def test_output_waits_until_there_is_room_and_nothing_else_does() -> None:

@@ -53,8 +53,7 @@ NOT_ASKED = Known()
 
 def arguments(
     claude: ClaudeSettings,
-    system_prompt: str,
-    system_prompt_file: Path | None = None,
+    system_prompt: Sequence[str],
     *,
     skip_permissions: bool = False,
     budget_usd: float | None = None,
@@ -64,7 +63,8 @@ def arguments(
     folders: Sequence[str] = (),
     mode: str = "",
 ) -> list[str]:
-    """The command line of one call. The prompt itself goes in on standard input.
+    """The command line of one call. The prompt itself goes in on standard input; `system_prompt` are the words of
+    `system_prompt_words`.
 
     `session` is the id of a session to resume; empty: a new one that can be resumed later; None: keep no session.
     `read_only` is for a call that is to look and answer, and to change nothing. `folders` are those beside the one that
@@ -97,9 +97,7 @@ def arguments(
         # Else a resumed session has the system prompt of its first call.
         argv += ["--system-prompt-snapshot", "off"] if known.has("--system-prompt-snapshot") else []
         argv += ["--resume", session] if session else []
-    if system_prompt_file is not None:
-        return [*argv, "--append-system-prompt-file", str(system_prompt_file)]
-    return [*argv, "--append-system-prompt", system_prompt]
+    return [*argv, *system_prompt]
 
 
 def tuning(claude: ClaudeSettings) -> dict[str, str]:
@@ -136,11 +134,7 @@ def _permissions(
 
 
 def conversation(
-    claude: ClaudeSettings,
-    system_prompt: str,
-    prompt: str,
-    system_prompt_file: Path | None = None,
-    folders: Sequence[str] = (),
+    claude: ClaudeSettings, system_prompt: Sequence[str], prompt: str, folders: Sequence[str] = ()
 ) -> list[str]:
     """The command line of a conversation with the user. Claude asks the user for permissions, so none are given."""
     argv = [*claude.command, *claude.args]
@@ -150,46 +144,33 @@ def conversation(
         argv += ["--effort", claude.effort]
     if folders:
         argv += ["--add-dir", *folders]
-    if system_prompt_file is not None:
-        argv += ["--append-system-prompt-file", str(system_prompt_file)]
-    else:
-        argv += ["--append-system-prompt", system_prompt]
-    return [*argv, "--", prompt]
+    return [*argv, *system_prompt, "--", prompt]
 
 
 def decides_permissions(claude: ClaudeSettings) -> bool:
     """True when the settings say what Claude may do."""
-    flags = (
-        *(_SKIP, "--permission-mode", "--allowedTools", "--allowed-tools", "--settings"),
-        "--permission-prompt-tool",
-    )
-    return bool(
-        claude.permission_mode
-        or claude.allowed_tools
-        or any(argument.split("=")[0] in flags for argument in claude.args)
-    )
+    words = {argument.split("=")[0] for argument in claude.args}
+    flags = {_SKIP, "--permission-mode", "--allowedTools", "--allowed-tools", "--settings", "--permission-prompt-tool"}
+    return bool(claude.permission_mode or claude.allowed_tools or words & flags)
 
 
 @contextlib.contextmanager
-def file_if_long(text: str, path: str) -> Iterator[Path | None]:
-    """A file with the text if it is too long for an argument, else None. The file is removed afterwards."""
-    # A character takes four bytes at most: usually there is nothing to encode.
-    if len(text) <= LARGEST_ARGUMENT // 4 or len(text.encode("utf-8", "replace")) <= LARGEST_ARGUMENT:
-        yield None
+def system_prompt_words(text: str, path: str) -> Iterator[list[str]]:
+    """The words that give Claude the system prompt: one that is too long for an argument is in a file at this path,
+    which is removed afterwards."""
+    data = text.encode("utf-8", "replace")
+    if len(data) <= LARGEST_ARGUMENT:
+        yield ["--append-system-prompt", text]
         return
     file = Path(path)
     try:
-        _write(file, text)
-        yield file
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(data)
+        except OSError as error:
+            what = f"A prompt too long for a command line cannot be written: {error.strerror} ({file})."
+            raise AgentProblem(what, "Check permissions and free space.") from error
+        yield ["--append-system-prompt-file", path]
     finally:
         with contextlib.suppress(OSError):
             file.unlink()
-
-
-def _write(file: Path, text: str) -> None:
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(text.encode("utf-8", "replace"))
-    except OSError as error:
-        what = f"A prompt too long for a command line cannot be written: {error.strerror} ({file})."
-        raise AgentProblem(what, "Check permissions and free space.") from error
