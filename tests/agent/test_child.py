@@ -1,4 +1,4 @@
-"""The process that a call starts, and the thread that reads its output."""
+"""A program: what it prints is drained, kept and framed while it runs, and it is ended step by step."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import io
 import json
 import os
 import queue
+import signal
 import sys
 import threading
 from pathlib import Path
@@ -16,7 +17,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from claude_iterate.agent.command.sandbox import Command
-from claude_iterate.agent.processes.child import ChildProcess, Exited, Printed, StreamEnded
+from claude_iterate.agent.processes.child import (
+    AFTER_INTERRUPT,
+    AFTER_KILL,
+    CUT,
+    ChildProcess,
+    Exited,
+    Ladder,
+    Printed,
+    Recording,
+    StreamEnded,
+)
 from claude_iterate.core.events import ErrorPrinted, Event
 from claude_iterate.errors import AgentProblem
 
@@ -158,3 +169,59 @@ def test_no_line_waits_for_another(tmp_path: Path) -> None:
         answer.write_text("")
     assert lines == [b"a", b"b", b"c"]
     assert drained(said) == []
+
+
+@pytest.mark.parametrize("pieces", [[b"0123456789"], [b"01234", b"56789"], [b"0"] * 3, []])
+def test_up_to_its_size_it_is_whole(tmp_path: Path, pieces: list[bytes]) -> None:
+    """Whatever the pieces it comes in."""
+    with Recording(str(tmp_path / "raw"), 10) as file:
+        for piece in pieces:
+            assert file.write(piece) == len(piece)
+    assert (tmp_path / "raw").read_bytes() == b"".join(pieces)
+
+
+def test_beyond_it_is_cut_once_and_says_so(tmp_path: Path) -> None:
+    """The rest is dropped: the process that prints it must not wait."""
+    with Recording(str(tmp_path / "raw"), 10) as file:
+        for piece in (b"01234567", b"89abc", b"def", b"ghi"):
+            assert file.write(piece) == len(piece)
+    assert (tmp_path / "raw").read_bytes() == b"0123456789" + CUT
+
+
+def test_it_is_for_the_user_alone(tmp_path: Path) -> None:
+    """What Claude prints is not redacted here."""
+    Recording(str(tmp_path / "raw")).close()
+    assert (tmp_path / "raw").stat().st_mode & 0o777 == 0o600
+
+
+class Target:
+    """A process that survives everything."""
+
+    def __init__(self) -> None:
+        self.received: list[tuple[int, bool]] = []
+
+    def signal(self, number: int, group: bool = False) -> None:
+        self.received.append((number, group))
+
+
+def test_signals_come_in_their_order_and_each_at_its_time() -> None:
+    """SIGINT to Claude alone, SIGTERM and SIGKILL to its group; nothing before it is due."""
+    target = Target()
+    ladder = Ladder(target, now=100.0, terminate_grace=7.0)
+    moments = [100.0, 100.0 + AFTER_INTERRUPT, 107.0 + AFTER_INTERRUPT]
+    for count, moment in enumerate(moments, 1):
+        assert ladder.due == moment
+        ladder.climb(moment - 0.1)
+        assert len(target.received) == count - 1
+        ladder.climb(moment)
+    assert target.received == [(signal.SIGINT, False), (signal.SIGTERM, True), (signal.SIGKILL, True)]
+
+
+def test_the_last_signal_is_repeated() -> None:
+    """A process that waits for a device dies of it later."""
+    target = Target()
+    ladder = Ladder(target, now=0.0, terminate_grace=1.0)
+    for _ in range(5):
+        ladder.climb(ladder.due)
+    assert [number for number, _ in target.received[2:]] == [signal.SIGKILL] * 3
+    assert ladder.due == AFTER_INTERRUPT + 1.0 + 3 * AFTER_KILL

@@ -1,13 +1,18 @@
-"""Waiting in the inbox ends with a message or with its time, whatever comes in between."""
+"""Nothing that was said to a run is overlooked, and waiting ends with a message or with its time."""
 
 from __future__ import annotations
 
 import signal
 import threading
 import time
+from pathlib import Path
 
 from claude_iterate.agent.processes.child import Printed
+from claude_iterate.core.events import Requested
+from claude_iterate.core.events.enums import Verb
 from claude_iterate.engine.mailbox import MOST_UNREAD, Inbox, Signalled, TaskDone
+from claude_iterate.workspace.journal.writer import JournalWriter
+from tests.engine.building import made
 
 
 def test_a_signal_that_outlasts_the_wait_does_not_make_it_endless() -> None:
@@ -61,3 +66,58 @@ def test_output_waits_until_there_is_room_and_nothing_else_does() -> None:
     found = [inbox.take() for _ in range(MOST_UNREAD + 2)]
     assert found.count(Signalled("SIGINT")) == 1
     assert None not in found[: MOST_UNREAD + 1]
+
+
+def test_a_signal_that_came_is_heeded_before_the_next_step(tmp_path: Path) -> None:
+    """A user who pressed Ctrl-C between two iterations does not want another one."""
+    inbox, dispatcher, recorder = made(tmp_path)
+    assert not dispatcher.catch_up()
+    inbox.post(Signalled("SIGINT"))
+    assert dispatcher.catch_up()
+    assert recorder.state.stop is not None
+    assert recorder.state.stop.now
+
+
+def test_a_request_that_came_is_heeded_before_the_next_step(tmp_path: Path) -> None:
+    """Requests are looked for, too, however short the time since the last look is."""
+    _, dispatcher, recorder = made(tmp_path, listen=lambda state: [] if state.paused else [Requested(Verb.PAUSE)])
+    assert dispatcher.catch_up()
+    assert recorder.state.paused
+
+
+def test_what_came_does_not_wait_for_the_next_look(tmp_path: Path) -> None:
+    """A message ends the waiting at once."""
+    inbox, dispatcher, recorder = made(tmp_path)
+    inbox.post(Signalled("SIGTERM"))
+    assert dispatcher.receive(float("inf")) is None
+    assert recorder.state.stop is not None
+
+
+def test_chores_are_done_however_short_the_calls_are(tmp_path: Path) -> None:
+    """A run of very short calls never waits, and only catches up between them; what is due is done there, too."""
+    done: list[str] = []
+    _, dispatcher, _ = made(tmp_path, chores=[lambda: done.append("chore")])
+    dispatcher.catch_up()
+    assert done == ["chore"]
+
+
+class Counting(JournalWriter):
+    """A real journal that counts how often it is told to sync."""
+
+    syncs = 0
+
+    def sync(self) -> None:
+        self.syncs += 1
+        super().sync()
+
+
+def test_the_journal_is_synced_when_the_engine_is_about_to_wait(tmp_path: Path) -> None:
+    """Not before: a sync while there is something to do would hold that up."""
+    writer = Counting(tmp_path / "r" / "events.ndjson", lambda text: None)
+    inbox, dispatcher, recorder = made(tmp_path, writer)
+    inbox.post(Signalled("SIGINT"))
+    dispatcher.receive(0.0)
+    assert (writer.syncs, recorder.state.stop is not None) == (0, True)
+    dispatcher.receive(0.0)
+    assert writer.syncs == 1
+    writer.close()
