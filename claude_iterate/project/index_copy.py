@@ -10,8 +10,10 @@ import hashlib
 import os
 import shutil
 
-from claude_iterate.project.capture import Mark, mark_of
 from claude_iterate.project.git import Git, GitProblem, join_names
+
+Mark = tuple[int, int, int]
+"""Size, time of the last change and inode: another mark is another content."""
 
 
 class IndexCopy:
@@ -92,3 +94,16 @@ def _is_whole(path: str) -> bool:
         if len(data) > size and data[-size:] in (kind(data[:-size], usedforsecurity=False).digest(), bytes(size)):
             return True
     return False
+
+
+def mark_of(path: str | bytes) -> Mark | None:
+    """What shows a change without reading the file; None when there is none."""
+    try:
+        about = os.stat(path)
+    except OSError:
+        return None
+    return mark(about)
+
+
+def mark(about: os.stat_result) -> Mark:
+    return about.st_size, about.st_mtime_ns, about.st_ino

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.project import capture, snapshots
+from claude_iterate.project import snapshots
 from claude_iterate.project.git import GitProblem
 from claude_iterate.project.snapshots import Snapshots, ref_name
 from claude_iterate.system import processes
@@ -313,8 +313,8 @@ def test_an_unreadable_file_is_named(repository: Repository) -> None:
 
 def test_large_files_are_named_and_not_read(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     """New ones over a bound, and known ones over a higher one. Their changes are seen by their marks."""
-    monkeypatch.setattr(capture, "LARGEST_NEW", 100)
-    monkeypatch.setattr(capture, "LARGEST_CHANGED", 200)
+    monkeypatch.setattr(snapshots, "LARGEST_NEW", 100)
+    monkeypatch.setattr(snapshots, "LARGEST_CHANGED", 200)
     repository.write(new="x" * 101, a="y" * 201, b="z" * 150)
     taken = repository.take()
     assert sorted(taken.left_out) == ["a", "new"]
@@ -325,7 +325,7 @@ def test_large_files_are_named_and_not_read(repository: Repository, monkeypatch:
 
 def test_too_many_files_cost_their_folder_only(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     """The fullest folder is left out and named; the rest is captured."""
-    monkeypatch.setattr(capture, "MOST_NEW", 20)
+    monkeypatch.setattr(snapshots, "MOST_NEW", 20)
     (repository.root / "out" / "deep").mkdir(parents=True)
     for number in range(30):
         (repository.root / "out" / "deep" / str(number)).write_text("")
@@ -337,7 +337,7 @@ def test_too_many_files_cost_their_folder_only(repository: Repository, monkeypat
 
 def test_too_many_bytes_cost_their_folder_only(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where the files stand at the top."""
-    monkeypatch.setattr(capture, "MOST_BYTES", 1000)
+    monkeypatch.setattr(snapshots, "MOST_BYTES", 1000)
     repository.write(large="x" * 900, other="x" * 200)
     taken = repository.take()
     assert "large" not in repository.files(taken.tree)
@@ -552,9 +552,9 @@ def test_old_runs_let_go(repository: Repository) -> None:
 def test_a_file_that_vanishes_meanwhile(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between the list and the look at it, or between that and git's reading."""
     repository.write(new="1")
-    judged = capture.choose
+    judged = snapshots.choose
 
-    def slow(top: str, new: list[str], changed: list[str]) -> capture.Choice:
+    def slow(top: str, new: list[str], changed: list[str]) -> snapshots.Choice:
         found = judged(top, new, changed)
         (repository.root / "new").unlink(missing_ok=True)
         return found
