@@ -10,8 +10,8 @@ import msgspec
 from claude_iterate.core.formats import plain, typed_duration
 from claude_iterate.core.redact import mask_setting, mask_value
 from claude_iterate.core.settings.catalogue import Setting, catalogue
+from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.layers import Resolved
-from claude_iterate.views.workspace_view import value_of
 
 
 class EffectiveView(msgspec.Struct, frozen=True, rename="camel"):
@@ -64,6 +64,36 @@ class KeysView(msgspec.Struct, frozen=True, rename="camel"):
     """Every setting, explained."""
 
     keys: tuple[DeclaredView, ...]
+
+
+class SettingView(msgspec.Struct, frozen=True, rename="camel"):
+    """A setting that differs from its default, secrets masked."""
+
+    key: str
+    value: Any
+    origin: str
+
+
+def changed_settings(resolved: Resolved) -> tuple[SettingView, ...]:
+    """What differs from the defaults, and where it comes from."""
+    return tuple(
+        SettingView(key, plain(mask_setting(key, value_of(resolved.settings, key))), _origin(resolved, key))
+        for key in catalogue()
+        if value_of(resolved.settings, key) != catalogue()[key].default
+    )
+
+
+def value_of(settings: Settings, key: str) -> Any:
+    """The value of a dotted key."""
+    value: Any = settings
+    for name in key.split("."):
+        value = getattr(value, name)
+    return value
+
+
+def _origin(resolved: Resolved, key: str) -> str:
+    origin = resolved.origin(key)
+    return f"{origin.kind}: {origin.place}" if origin.kind in {"user", "project"} else origin.kind
 
 
 def entry(resolved: Resolved, setting: Setting, cover: bool = True) -> EntryView:

@@ -14,19 +14,16 @@ import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.core.events.groups import Streaks
-from claude_iterate.core.formats import plain
-from claude_iterate.core.redact import mask_setting
 from claude_iterate.core.reports import status as reports
 from claude_iterate.core.rules.trips import counters
-from claude_iterate.core.settings.catalogue import catalogue
 from claude_iterate.core.settings.declared import Settings
-from claude_iterate.core.settings.layers import Resolved
 from claude_iterate.core.settings.modes import stop_settings
 from claude_iterate.core.tones import UNPROVEN
 from claude_iterate.project.worktrees import remains
 from claude_iterate.text.ending_lines import next_run
 from claude_iterate.views import history_view, run_view
 from claude_iterate.views.run_view import RunRecords, RunView
+from claude_iterate.views.settings_view import SettingView, changed_settings
 from claude_iterate.views.story import EvidenceView, Story
 from claude_iterate.workspace import metadata, task_file
 from claude_iterate.workspace.layout import Layout
@@ -184,14 +181,6 @@ class CounterView(msgspec.Struct, frozen=True, rename="camel"):
     limit: int
 
 
-class SettingView(msgspec.Struct, frozen=True, rename="camel"):
-    """A setting that differs from its default, secrets masked."""
-
-    key: str
-    value: Any
-    origin: str
-
-
 class WorkspaceView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One workspace."""
 
@@ -302,23 +291,6 @@ def _merge(project: Project, last: RunView | None) -> str | None:
     return (left if last.now is None else replace(left, changed=False)).merge or None
 
 
-def changed_settings(resolved: Resolved) -> tuple[SettingView, ...]:
-    """What differs from the defaults, and where it comes from."""
-    return tuple(
-        SettingView(key, plain(mask_setting(key, value_of(resolved.settings, key))), _origin(resolved, key))
-        for key in catalogue()
-        if value_of(resolved.settings, key) != catalogue()[key].default
-    )
-
-
-def value_of(settings: Settings, key: str) -> Any:
-    """The value of a dotted key."""
-    value: Any = settings
-    for name in key.split("."):
-        value = getattr(value, name)
-    return value
-
-
 def _last(records: RunRecords, newest: Story | None, now: RunView | None) -> RunView | None:
     """The last run of `claude-iterate run`; `now` is the view of the newest of any purpose."""
     if newest is None or now is None:
@@ -351,11 +323,6 @@ def _log(layout: Layout, last: RunView | None) -> str | None:
             return str(own)
     logs = layout.logs()
     return str(logs[-1]) if logs else None
-
-
-def _origin(resolved: Resolved, key: str) -> str:
-    origin = resolved.origin(key)
-    return f"{origin.kind}: {origin.place}" if origin.kind in {"user", "project"} else origin.kind
 
 
 def _report(layout: Layout, found: WorkspaceState) -> ReportView:

@@ -20,8 +20,15 @@ from claude_iterate.core.settings.layers import Resolved, resolve
 from claude_iterate.errors import ExpectedError, UsageProblem
 from claude_iterate.operations.permissions import EVERYTHING, SKIP
 from claude_iterate.views import settings_view
-from claude_iterate.views.settings_view import EntryView, KeysView, SettingReadView, SettingsView, as_text, as_words
-from claude_iterate.views.workspace_view import value_of
+from claude_iterate.views.settings_view import (
+    EntryView,
+    KeysView,
+    SettingReadView,
+    SettingsView,
+    as_text,
+    as_words,
+    value_of,
+)
 from claude_iterate.workspace import settings_reader, settings_writer
 from claude_iterate.workspace.run_folder import run_lock
 from claude_iterate.workspace.settings_writer import setting_named
