@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import io
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from typing import Protocol
 
@@ -394,19 +393,6 @@ def test_verbose_shows_claude(play: Play, started: MakeStarted) -> None:
         "",
         "✓ Iteration 1 complete",
     ]
-
-
-@pytest.fixture
-def in_zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
-    """Sets the local time zone, in the form that needs no data of the machine."""
-
-    def put(zone: str) -> None:
-        monkeypatch.setenv("TZ", zone)
-        time.tzset()
-
-    yield put
-    monkeypatch.undo()
-    time.tzset()
 
 
 @pytest.mark.parametrize(("zone", "hours"), [("UTC0", 0), ("JST-9", 9), ("EST5", -5)])

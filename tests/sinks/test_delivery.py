@@ -1,9 +1,12 @@
-"""Delivery: tries again where that helps, gives up where it does not, and trusts no other host."""
+"""Delivery: tries again where that helps, gives up where not, and trusts no other host; the forms of a notice."""
 
 from __future__ import annotations
 
 import base64
 import contextlib
+import hashlib
+import hmac
+import json
 import socket
 import threading
 from typing import Any
@@ -15,7 +18,7 @@ from msgspec.structs import replace
 
 from claude_iterate.core.settings.declared import NotifySettings
 from claude_iterate.sinks.notifications import delivery
-from claude_iterate.sinks.notifications.delivery import Delivery, PostResult
+from claude_iterate.sinks.notifications.delivery import Delivery, PostResult, request
 from claude_iterate.sinks.notifications.notices import Notice
 from tests.recording_receiver import Receiver
 
@@ -193,3 +196,77 @@ def test_a_flood_as_an_answer_is_cut(trip: Trip, receiver: Receiver) -> None:
     """Only the beginning is read."""
     receiver.text = b"x" * 5_000_000
     assert trip.send(receiver.url).text == "x" * 500
+
+
+WHOLE = Notice("completion", "Task Complete", "TASK COMPLETE ✅\n\nx < y", "high", ("a", "b"), {"run": "r1"})
+
+
+def posted(notice: Notice = WHOLE, **settings: Any) -> tuple[dict[str, str], bytes]:
+    headers, body = request(notice, NotifySettings(url="http://h/", **settings))
+    return {name.decode(): value.decode() for name, value in headers.items()}, body
+
+
+def test_ntfy() -> None:
+    """The text is the body; title, priority and tags are headers."""
+    headers, body = posted()
+    assert (headers["Title"], headers["Priority"], headers["Tags"]) == ("Task Complete", "high", "a,b")
+    assert headers["Content-Type"] == "text/plain; charset=utf-8"
+    assert body.decode() == WHOLE.body
+
+
+def test_ntfy_headers_are_ascii_and_one_line() -> None:
+    """Other characters come in the encoding of RFC 2047."""
+    headers, _ = posted(Notice("e", "Grüße\r\nEvil: yes", "b"))
+    assert (
+        base64.b64decode(headers["Title"].removeprefix("=?UTF-8?B?").removesuffix("?=")).decode() == "Grüße Evil: yes"
+    )
+
+
+def test_ntfy_is_cut_between_characters() -> None:
+    """More than 4096 bytes would become an attachment."""
+    _, body = posted(Notice("e", "t", "é" * 5000))
+    assert body.decode() == "é" * 2048
+
+
+def test_json() -> None:
+    """One object: what people read and what programs read."""
+    headers, body = posted(format="json")
+    assert headers["Content-Type"] == "application/json"
+    assert json.loads(body) == {
+        "version": 1,
+        "event": "completion",
+        "title": "Task Complete",
+        "message": WHOLE.body,
+        "priority": "high",
+        "run": "r1",
+    }
+
+
+def test_slack() -> None:
+    """Its control characters are escaped: `<!channel>` is plain text."""
+    _, body = posted(Notice("e", "T", "a & <!channel>"), format="slack")
+    assert json.loads(body) == {"text": "*T*\na &amp; &lt;!channel&gt;"}
+
+
+def test_discord() -> None:
+    """At most 2000 characters, and no mentions."""
+    _, body = posted(Notice("e", "T", "@everyone " + "é" * 3000), format="discord")
+    document = json.loads(body)
+    assert document["content"].startswith("**T**\n@everyone")
+    assert len(document["content"]) == 2000
+    assert document["allowed_mentions"] == {"parse": []}
+
+
+def test_signature() -> None:
+    """The HMAC-SHA256 of the very bytes that are sent; none without a secret."""
+    headers, body = posted(format="json", secret="s3cret")
+    expected = hmac.new(b"s3cret", body, hashlib.sha256).hexdigest()
+    assert headers["X-Claude-Iterate-Signature"] == f"sha256={expected}"
+    assert "X-Claude-Iterate-Signature" not in posted()[0]
+
+
+def test_the_users_headers_win() -> None:
+    """Whatever their case."""
+    headers, _ = posted(headers={"priority": "min", "Authorization": "Bearer é"})
+    assert (headers["priority"], headers["Authorization"]) == ("min", "Bearer é")
+    assert "Priority" not in headers
