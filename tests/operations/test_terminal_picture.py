@@ -6,7 +6,7 @@ import io
 import json
 from xml.etree import ElementTree as Xml
 
-from claude_iterate.operations.terminal_recordings import MOST_LINES, Cast, ShownLines, picture
+from claude_iterate.operations.replay import MOST_LINES, Cast, ShownLines, picture
 
 SVG = "{http://www.w3.org/2000/svg}"
 
