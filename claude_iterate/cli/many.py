@@ -47,23 +47,17 @@ def run_many(project: Project, names: Sequence[str], request: RunRequest, parall
         )
     many.run()
     screen.clear()
-    code = _SIGNALLED.get(many.stopped_by) or (0 if all(_is_good(run) for run in many.runs) else 1)
+    code = _SIGNALLED.get(many.stopped_by) or (0 if all(_exit_code(run) == 0 for run in many.runs) else 1)
     if request.as_json:
-        refusals = [_refusal(one, request.command_line) for one in many.runs]
-        ended = [
-            (one.layout, one.run, one.state, _code(one), why) for one, why in zip(many.runs, refusals, strict=True)
-        ]
+        line = request.command_line
+        ended = [(one.layout, one.run, one.state, _exit_code(one), _refusal(one, line)) for one in many.runs]
         output.view(ended_runs(ended, code))
     elif code or not quiet:
         _print_table(many.runs, request.command_line)
     return code
 
 
-def _is_good(run: OneRun) -> bool:
-    return run.ended is not None and run.ended.exit_code == 0
-
-
-def _code(run: OneRun) -> int:
+def _exit_code(run: OneRun) -> int:
     return run.ended.exit_code if run.ended is not None else 1
 
 

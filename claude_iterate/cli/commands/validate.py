@@ -52,9 +52,8 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
         _print(report, found, done.report)
     if changed:
         output.warn(f"The project changed while Claude was only to look: {output.sanitize(join_names(changed))}")
-    if (
-        found.verdict != validation.INVALID or not done.exit_code
-    ):  # else the end of the call has said why, and what next
+    # Of a call that failed, its end has said why, and what next.
+    if found.verdict != validation.INVALID or not done.exit_code:
         _tell(name, found, as_json, dry_run)
     return code
 
