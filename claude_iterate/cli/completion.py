@@ -42,7 +42,7 @@ def project_of(context: click.Context) -> Project:
     return Invocation(folder, os.environ, False, places(folder, **named)).project
 
 
-def typed_words() -> list[str]:
+def command_line_words() -> list[str]:
     """The words of the command line. click hands on none of them when the last one is an option without its value."""
     return os.environ.get("COMP_WORDS", "").split()
 
@@ -57,7 +57,7 @@ def _workspaces(context: click.Context) -> Iterable[str]:
 def _runs(context: click.Context) -> Iterable[str]:
     """The runs of the workspace that was named before, newest first."""
     project = project_of(context)
-    name = next(word for word in typed_words()[1:] if word in project.workspaces())
+    name = next(word for word in command_line_words()[1:] if word in project.workspaces())
     return reversed(project.layout(name).run_ids())
 
 
@@ -70,7 +70,7 @@ def _path(kind: str) -> Completer:
     return complete
 
 
-def of_kind(kind: Kind) -> Completer | None:
+def values_of(kind: Kind) -> Completer | None:
     """For an option that sets a setting of this kind; None: nothing can be offered."""
     return words(lambda _context: kind.words) if kind.words else None
 

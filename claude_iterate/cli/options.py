@@ -143,7 +143,7 @@ def setting_option(
         callback=check,
         metavar=metavar,
         help=f"{setting.sentence} {more}".rstrip(),
-        shell_complete=completion.of_kind(setting.kind),
+        shell_complete=completion.values_of(setting.kind),
         multiple=repeatable,
         **without_value,
     )
@@ -179,10 +179,10 @@ def choose_one(given: Mapping[str, object], why: str = "They exclude each other.
 
 def run_request(invocation: Invocation, purpose: str = "run", **more: Any) -> RunRequest:
     """What this command asks of a run."""
-    return RunRequest(purpose=purpose, color=invocation.color, command_line=typed_again(invocation), **more)
+    return RunRequest(purpose=purpose, color=invocation.color, command_line=command_line_again(invocation), **more)
 
 
-def typed_again(invocation: Invocation) -> CommandLine:
+def command_line_again(invocation: Invocation) -> CommandLine:
     """The command that is being executed, so that the next step can repeat it: without what concerns the output alone,
     and with -C only if the project is not found from here."""
     context = click.get_current_context()

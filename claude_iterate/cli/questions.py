@@ -84,7 +84,7 @@ def choose_permissions(suggested: tuple[str, ...] = (), sandbox: str = "") -> Pe
         if answer == "1":
             return Permissions("acceptEdits")
         if answer == "2":
-            return Permissions("acceptEdits", _named_commands(suggested))
+            return Permissions("acceptEdits", _ask_commands(suggested))
         if answer == "3" and sandbox:
             return Permissions(EVERYTHING, sandbox=sandbox)
         if click.confirm(_SURE, err=True):
@@ -103,7 +103,7 @@ def ask_amount(question: str) -> float | None:
             output.note(f"{text!r} is not {refused}.")
 
 
-def _named_commands(suggested: tuple[str, ...]) -> tuple[str, ...]:
+def _ask_commands(suggested: tuple[str, ...]) -> tuple[str, ...]:
     example = "" if suggested else " (for example: npm test, git commit)"
     while True:
         question, offered = f"Commands, separated by commas{example}", ", ".join(suggested)

@@ -68,7 +68,7 @@ class Keys:
 
 
 @contextlib.contextmanager
-def listening(leave: Callable[[], None] | None = None) -> Iterator[Keys]:
+def listen_for_keys(leave: Callable[[], None] | None = None) -> Iterator[Keys]:
     """Reads the keyboard of the terminal, key by key; until the run has detached, which `leave` does."""
     handle = sys.stdin.fileno()
     with contextlib.ExitStack() as reading:
@@ -115,7 +115,7 @@ class Question:
             self._prompt()
         return []
 
-    def held(self, state: RunState) -> list[Requested]:
+    def ask_again_after_pause(self, state: RunState) -> list[Requested]:
         """After a pause the question is asked again; what was typed during the pause does not count."""
         if state.paused:
             self._asked = 0

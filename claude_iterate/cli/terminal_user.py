@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from claude_iterate.cli import output, questions
 from claude_iterate.cli.invocation import on_terminal
-from claude_iterate.cli.terminal_steering import AtOnce, Question, listening
+from claude_iterate.cli.terminal_steering import AtOnce, Question, listen_for_keys
 from claude_iterate.core.events import Requested
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.run_spec import RunSpec
@@ -43,7 +43,7 @@ class TerminalUser:
         """Ask how much Claude may do."""
         return questions.choose_permissions(suggested, sandbox)
 
-    def confirms(self, question: str) -> bool:
+    def confirm(self, question: str) -> bool:
         """Ask for a yes; Enter is a yes."""
         return click.confirm(question, default=True, err=True)
 
@@ -52,7 +52,7 @@ class TerminalUser:
         return questions.ask_amount(question)
 
     @contextlib.contextmanager
-    def steers(self, plan: RunSpec) -> Iterator[RunSpec]:
+    def steering(self, plan: RunSpec) -> Iterator[RunSpec]:
         """Only `run` is steered: in attended mode by answers, else by keys while progress is shown."""
         with self._add_steering(plan) as steered:
             yield steered if self._worker is None else replace(steered, listen=self._watch_front(steered.listen))
@@ -71,11 +71,11 @@ class TerminalUser:
             yield plan
         elif plan.settings.attended:
             question = Question(plan.layout)
-            yield replace(plan, ask=question, listen=question.held)
+            yield replace(plan, ask=question, listen=question.ask_again_after_pause)
         elif plan.settings.output != "progress":
             yield plan
         else:
-            with listening(leave) as listen:
+            with listen_for_keys(leave) as listen:
                 yield replace(plan, listen=listen, keys=True, detaches=leave is not None)
 
     def _watch_front(self, listen: Callable[[RunState], list[Requested]]) -> Callable[[RunState], list[Requested]]:

@@ -162,7 +162,7 @@ def _start(
     warnings += isolation.place_warnings(run, tree)
     works_off_plan, writes = run.mode.judged_by == "plan", request.purpose in {Purpose.SETUP, Purpose.EDIT}
     place = RunFolder(layout, identity, held, spec.prompt_folders, works_off_plan, writes_instructions=writes)
-    with user.steers(spec) as steered:
+    with user.steering(spec) as steered:
         state = _run_engine(steered, request, warnings, user, place, cassette)
     if tree is not None and (why := tree.remove()):
         user.warn(why)

@@ -189,14 +189,14 @@ class _NonInteractiveUser:
     def choose_permissions(self, suggested: tuple[str, ...], sandbox: str) -> Permissions:  # noqa: ARG002 - as the protocol has it
         return Permissions(PERMISSION_MODES[0])
 
-    def confirms(self, question: str) -> bool:  # noqa: ARG002 - as the protocol has it
+    def confirm(self, question: str) -> bool:  # noqa: ARG002 - as the protocol has it
         return False
 
     def ask_amount(self, question: str) -> float | None:  # noqa: ARG002 - as the protocol has it
         return None
 
     @contextlib.contextmanager
-    def steers(self, spec: RunSpec) -> Iterator[RunSpec]:
+    def steering(self, spec: RunSpec) -> Iterator[RunSpec]:
         self.say(Began(spec.run))
         yield spec
 

@@ -41,13 +41,13 @@ class User(Protocol):
         """Ask how much Claude may do; `suggested` are commands that the project's files name, `sandbox` the kind of
         sandbox that works here, if any."""
 
-    def confirms(self, question: str) -> bool:
+    def confirm(self, question: str) -> bool:
         """Ask for a yes; Enter is a yes."""
 
     def ask_amount(self, question: str) -> float | None:
         """Ask for an amount in US dollars; Enter is none."""
 
-    def steers(self, plan: RunSpec) -> AbstractContextManager[RunSpec]:
+    def steering(self, plan: RunSpec) -> AbstractContextManager[RunSpec]:
         """The plan with the user's keys or answers in it, for as long as the run lasts."""
 
 
@@ -60,7 +60,7 @@ def ask_first_questions(project: Project, settings: Settings, user: User) -> dic
     """The answers as settings, by dotted key."""
     found: dict[str, Any] = {}
     test = _test_without_check(project, settings)
-    if test and user.confirms(f"Prove the work with `{test}`?"):
+    if test and user.confirm(f"Prove the work with `{test}`?"):
         found["verification.checks"] = [test]
     if settings.limits.max_cost_usd is None:
         amount = user.ask_amount("Most US dollars this task may cost (Enter: no limit)")

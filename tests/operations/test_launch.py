@@ -42,7 +42,7 @@ class User:
         return Permissions("plan", ("Read",))
     def ask_amount(self, question):
         self.heard.append(("amount", question))
-    steers = staticmethod(contextlib.nullcontext)
+    steering = staticmethod(contextlib.nullcontext)
 
 project, user = Project(Path.cwd(), os.environ), User()
 done = launch(project, project.layout("w"), RunRequest(as_json=True), user)

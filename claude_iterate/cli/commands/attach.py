@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation, on_terminal
-from claude_iterate.cli.terminal_steering import Keys, listening
+from claude_iterate.cli.terminal_steering import Keys, listen_for_keys
 from claude_iterate.core.events import Entry
 from claude_iterate.core.events.enums import Verb, exit_code
 from claude_iterate.core.rules.next_steps import CommandLine, go_on
@@ -180,5 +180,5 @@ def _keys() -> Iterator[Keys | None]:
     if not on_terminal():
         yield None
         return
-    with listening(lambda: None) as keys:
+    with listen_for_keys(lambda: None) as keys:
         yield keys

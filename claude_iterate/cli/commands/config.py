@@ -40,7 +40,7 @@ def _keys(_context: click.Context) -> Iterable[tuple[str, str]]:
 
 def _values(_context: click.Context) -> Iterable[str]:
     """The values of the setting that was named before, if it has only some."""
-    key = next(found for word in completion.typed_words()[1:] if (found := canonical(word)) is not None)
+    key = next(found for word in completion.command_line_words()[1:] if (found := canonical(word)) is not None)
     return catalogue()[key].kind.words
 
 

@@ -68,7 +68,7 @@ def _run(faults: dict[str, Fault], jobs: int | None, as_json: bool) -> int:
     began = time.monotonic()
     results = []
     try:
-        with _ended_by_signals(), contextlib.closing(run_faults(faults, folder, jobs or usual_jobs())) as running:
+        with _end_on_signals(), contextlib.closing(run_faults(faults, folder, jobs or usual_jobs())) as running:
             for result in running:
                 results.append(result)
                 if not as_json:
@@ -84,7 +84,7 @@ def _run(faults: dict[str, Fault], jobs: int | None, as_json: bool) -> int:
 
 
 @contextlib.contextmanager
-def _ended_by_signals() -> Iterator[None]:
+def _end_on_signals() -> Iterator[None]:
     """The first signal ends the faults cleanly; further signals change nothing meanwhile."""
     heard: list[str] = []
 

@@ -83,10 +83,10 @@ def command(invocation: Invocation, /, **flags: Any) -> int:
     if given.source is None:
         _refuse_to_replace(layout, before, given.force)
     made, first = layout is None, layout is None and not project.workspaces()
-    if given.goal is not None or _talks(given, project, layout):
+    if given.goal is not None or _wants_conversation(given, project, layout):
         layout, size = _compose(invocation, layout, given)
     else:
-        text = _obtain(given.name, given.source, before)
+        text = _read_instructions(given.name, given.source, before)
         _refuse_to_replace(layout, before, given.force, f" --from {given.source}" if given.source else "")
         if text is None:
             output.note("Nothing was saved, so nothing was written.")
@@ -117,7 +117,7 @@ def command(invocation: Invocation, /, **flags: Any) -> int:
     return 0
 
 
-def _obtain(name: str, source: str | None, before: bytes | None) -> bytes | None:
+def _read_instructions(name: str, source: str | None, before: bytes | None) -> bytes | None:
     """The instructions, or None when the user saved nothing. Bad input is a UsageProblem."""
     if source is not None and source != "-":
         return _check_text(_read_file(source), source)
@@ -187,19 +187,19 @@ def _check(given: _Given) -> None:
         raise UsageProblem("The goal is empty.", "Say what should be there when the work is done.")
     if given.editor and not on_terminal():
         raise UsageProblem("An editor needs a terminal.", "Give a file: --from FILE")
-    if given.dry_run and given.goal is None and not _may_talk(given):
+    if given.dry_run and given.goal is None and not _can_converse(given):
         raise UsageProblem(
             "--dry-run has no effect here.", "Use it for a conversation on a terminal, or with --goal TEXT."
         )
 
 
-def _may_talk(given: _Given) -> bool:
+def _can_converse(given: _Given) -> bool:
     return not (given.source or given.editor or given.as_json) and has_whole_terminal()
 
 
-def _talks(given: _Given, project: Project, layout: Layout | None) -> bool:
+def _wants_conversation(given: _Given, project: Project, layout: Layout | None) -> bool:
     """True when Claude asks and writes. Where Claude is not installed the editor opens instead."""
-    if given.source is not None or not _may_talk(given):
+    if given.source is not None or not _can_converse(given):
         return False
     if given.dry_run:
         return True
