@@ -65,13 +65,7 @@ class Engine:
         self._measuring: Measuring | None = None
         self._hooks = Hooks(spec, recorder, sinks.flush)
         self._task = task_file.StartingTask(spec.layout.instructions, spec.carried.replaced)
-        self._reports = StatusReports(
-            spec.layout,
-            spec.settings.notification.status_watch,
-            recorder,
-            spec.own_environ,
-            bool(spec.settings.verification.checks),
-        )
+        self._reports = StatusReports(spec, recorder)
         self._conditions = StopConditions(spec.settings.stop, recorder)
         self._inbox = Inbox()
         self._watched: Identity | None = None

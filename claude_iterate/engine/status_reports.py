@@ -4,7 +4,7 @@ it is a report of this iteration."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -12,11 +12,10 @@ from msgspec.structs import replace
 from claude_iterate.core.events import StatusChanged
 from claude_iterate.core.reports import authorship, fallbacks
 from claude_iterate.core.reports.status import Change, Reading, Status, compare
-from claude_iterate.core.settings.declared import StatusWatchSettings
 from claude_iterate.engine.recorder import Recorder
+from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.project import git
 from claude_iterate.workspace.files import untrusted_files
-from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import status_file
 from claude_iterate.workspace.run_folder.status_file import StatusSnapshot
 
@@ -27,23 +26,12 @@ _PATIENCE = 5
 class StatusReports:
     """Knows the last report and records news once. Only what is written while an iteration is under way can be one."""
 
-    def __init__(
-        self,
-        layout: Layout,
-        settings: StatusWatchSettings,
-        recorder: Recorder,
-        environ: Mapping[str, str] = os.environ,
-        checks: bool = False,
-    ) -> None:
-        """`checks`: they decide about a claim, so one that has no id is none the less a claim."""
-        self._path = path = layout.status
-        self._root = layout.root
-        self._todo = layout.todo
-        self._settings = settings
+    def __init__(self, spec: RunSpec, recorder: Recorder) -> None:
+        self._spec = spec
+        self._settings = spec.settings.notification.status_watch
         self._recorder = recorder
-        self._environ = environ
-        self._checks = checks
-        self._last = self._before = status_file.look(path)
+        self._path = spec.layout.status
+        self._last = self._before = status_file.look(self._path)
         found = self._last.reading.status if self._last.reading else None
         # A finished report is the end of an earlier story; the deltas of a new one begin at nothing.
         self.claims_nothing = found is None or not found.complete
@@ -118,7 +106,7 @@ class StatusReports:
         block = fallbacks.from_block(last_message)
         if block is not None:
             return Reading(block.status, (*problems, *block.problems))
-        boxes = fallbacks.from_boxes(_text(self._todo))
+        boxes = fallbacks.from_boxes(_text(self._spec.layout.todo))
         return Reading(boxes, problems) if boxes is not None or problems else None
 
     def _look(self) -> Reading | None:
@@ -139,7 +127,8 @@ class StatusReports:
         claims = found.status is not None and found.status.complete
         known = self._is_known(seen.fingerprint, found)
         why = authorship.doubt(found.identity, self._asked, found.dated, known, claims)
-        if why == authorship.OLD and claims and self._checks:
+        # Where checks decide about a claim, one that has no id is none the less a claim.
+        if why == authorship.OLD and claims and self._spec.settings.verification.checks:
             return replace(found, problems=(*found.problems, authorship.UNSIGNED.format(id=self._asked)))
         return replace(found, status=None, problems=(why,)) if why and found.status is not None else found
 
@@ -149,7 +138,7 @@ class StatusReports:
             return True
         if found.identity or found.status is None or not found.status.complete:
             return False
-        return git.has_had_text(self._root, file.content, self._began, self._environ)
+        return git.has_had_text(self._spec.layout.root, file.content, self._began, self._spec.own_environ)
 
     def _tell(self, now: Status) -> None:
         change = compare(self._known, now)

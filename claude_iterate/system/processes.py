@@ -14,7 +14,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import msgspec
 import psutil
 
 from claude_iterate.system import signals
@@ -38,28 +37,18 @@ def become_subreaper() -> None:
             ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-class ExitNotice(msgspec.Struct, frozen=True):
-    """How to notice the end of a process: a handle that becomes readable, if any, and how often to check anyway."""
-
-    handle: int | None
-    check_every_ms: int
-
-
 @contextlib.contextmanager
-def exit_notice(pid: int) -> Iterator[ExitNotice]:
-    """A handle for the end of a child of ours (Linux); elsewhere the child has to be checked regularly."""
+def exit_handle(pid: int) -> Iterator[int | None]:
+    """A handle that becomes readable when a child of ours ends (Linux); elsewhere the child has to be checked."""
     try:
         handle = os.pidfd_open(pid) if LINUX and hasattr(os, "pidfd_open") else None
     except OSError:
         handle = None
-    if handle is None:
-        yield ExitNotice(None, 50)
-        return
     try:
-        # Also here, but rarely: each check wakes us, and the handle alone is enough.
-        yield ExitNotice(handle, 5000)
+        yield handle
     finally:
-        os.close(handle)
+        if handle is not None:
+            os.close(handle)
 
 
 def enlarge_pipe(handle: int, size: int) -> None:

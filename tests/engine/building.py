@@ -64,11 +64,11 @@ def made(
     chores: Sequence[Callable[[], None]] = (),
 ) -> tuple[Inbox, Dispatcher, Recorder]:
     """The three, for a run that has just begun."""
-    nobody, layout = Nobody(), Layout(folder, folder)
+    nobody = Nobody()
     recorder = Recorder(journal or nobody, lambda _entry, _state: None, Redactor({}), [])
     plan = plan_in(folder, listen=listen)
     recorder.record(RunStarted("r", "w", "loop", 9, 1, "h", "0", ("c",)))
     inbox = Inbox()
-    reports = StatusReports(layout, plan.settings.notification.status_watch, recorder)
+    reports = StatusReports(plan, recorder)
     steering = Steering(plan, recorder, nobody.flush)
     return inbox, Dispatcher(inbox, recorder, reports, steering, nobody, 1.0, chores), recorder

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
@@ -14,8 +15,7 @@ from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.status_reports import StatusReports
-from claude_iterate.workspace.layout import Layout
-from tests.engine.building import Nobody
+from tests.engine.building import Nobody, plan_in
 
 QUIET = Settings().notification.status_watch.debounce_ms / 1000
 
@@ -23,7 +23,7 @@ QUIET = Settings().notification.status_watch.debounce_ms / 1000
 @pytest.fixture
 def reports(tmp_path: Path) -> StatusReports:
     recorder = Recorder(Nobody(), lambda _entry, _state: None, Redactor({}), [])
-    return StatusReports(Layout(tmp_path, tmp_path), Settings().notification.status_watch, recorder)
+    return StatusReports(plan_in(tmp_path), recorder)
 
 
 def test_only_a_change_restarts_the_wait_for_quiet(tmp_path: Path, reports: StatusReports) -> None:
@@ -64,9 +64,9 @@ def test_a_report_is_read_when_it_was_quiet_for_as_long_as_is_set(
 ) -> None:
     """Here at once, or an hour after it was written."""
     recorder = Recorder(Nobody(), lambda _entry, _state: None, Redactor({}), [])
-    settings = build({"notification.status_watch.debounce_ms": quiet}).notification.status_watch
+    settings = build({"notification.status_watch.debounce_ms": quiet})
     (tmp_path / ".status.json").write_text("{}")
-    reports = StatusReports(Layout(tmp_path, tmp_path), settings, recorder)
+    reports = StatusReports(plan_in(tmp_path, settings=settings), recorder)
     (tmp_path / ".status.json").write_text('{"complete": false}')
     reports.expect_change(100.0)
     assert least <= reports.due <= most
@@ -82,7 +82,7 @@ class Story:
         self.file = folder / ".status.json"
         self.news: list[bool] = []
         recorder = Recorder(Nobody(), self._hear, Redactor({}), [])
-        self.reports = StatusReports(Layout(folder, folder), Settings().notification.status_watch, recorder)
+        self.reports = StatusReports(plan_in(folder, environ=os.environ), recorder)
 
     def _hear(self, entry: Entry, _state: RunState) -> None:
         if isinstance(entry.event, StatusChanged):

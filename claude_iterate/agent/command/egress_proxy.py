@@ -14,12 +14,13 @@ import threading
 from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
 
+from claude_iterate.agent.command.sandbox_relay import copy_stream
+
 SERVICE = ("api.anthropic.com:443", "platform.claude.com:443")
 """Where Claude Code asks, and where it renews a login with a subscription."""
 _LONGEST_HEAD = 16 * 1024
 _LONGEST_PATH = 70
 _CONNECT = 30.0
-_CHUNK = 64 * 1024
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
@@ -89,9 +90,9 @@ def _serve(near: socket.socket, allowed: tuple[str, ...]) -> None:
             far.sendall(early)
             near.settimeout(None)
             far.settimeout(None)
-            back = threading.Thread(target=_copy, args=(far, near), daemon=True, name="gate")
+            back = threading.Thread(target=copy_stream, args=(far, near), daemon=True, name="gate")
             back.start()
-            _copy(near, far)
+            copy_stream(near, far)
             back.join()
 
 
@@ -108,10 +109,3 @@ def _requested_address(near: socket.socket) -> tuple[str, bytes]:
     if not end or len(words) != 3 or words[0] != b"CONNECT":
         return "", b""
     return words[1].decode("ascii", "replace").lower(), early
-
-
-def _copy(source: socket.socket, target: socket.socket) -> None:
-    with contextlib.suppress(OSError):
-        while data := source.recv(_CHUNK):
-            target.sendall(data)
-        target.shutdown(socket.SHUT_WR)

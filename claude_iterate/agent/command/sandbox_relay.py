@@ -71,9 +71,9 @@ def _carry(gate: str, near: socket.socket, greeting: bytes) -> None:
                 answer += more
             if b" 200 " not in answer.split(b"\r\n")[0]:
                 return
-        back = threading.Thread(target=_copy, args=(far, near), daemon=True)
+        back = threading.Thread(target=copy_stream, args=(far, near), daemon=True)
         back.start()
-        _copy(near, far)
+        copy_stream(near, far)
         back.join()
     except OSError:
         pass
@@ -82,7 +82,8 @@ def _carry(gate: str, near: socket.socket, greeting: bytes) -> None:
         far.close()
 
 
-def _copy(source: socket.socket, target: socket.socket) -> None:
+def copy_stream(source: socket.socket, target: socket.socket) -> None:
+    """Until the source is at its end."""
     try:
         while True:
             data = source.recv(_CHUNK)

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 
 CHUNK = 256 * 1024
 _PIECE = 64 * 1024
+_CHECK_MS = 50
+"""Between two checks whether the process still runs, where the system does not tell its end."""
+_SELDOM_MS = 5000
+"""Also where it does, but seldom: each check wakes us."""
 _LOOK_MS = 500
 """After the exit, while a pipe is held: only a regular look notices that the process was abandoned."""
 LARGEST_RECORDING = 256 * 1024 * 1024
@@ -158,20 +162,21 @@ class ChildProcess:
         for handle in streams:
             poll.register(handle, select.POLLIN)
         poll.register(stdin.fileno(), select.POLLOUT)
-        with processes.exit_notice(self.pid) as notice:
-            if notice.handle is not None:
-                poll.register(notice.handle, select.POLLIN)
+        with processes.exit_handle(self.pid) as exit_handle:
+            if exit_handle is not None:
+                poll.register(exit_handle, select.POLLIN)
+            check_ms = _CHECK_MS if exit_handle is None else _SELDOM_MS
             running = True
             while (streams or running) and not self._abandoned:
-                ready = [handle for handle, _ in poll.poll(notice.check_every_ms if running else _LOOK_MS)]
+                ready = [handle for handle, _ in poll.poll(check_ms if running else _LOOK_MS)]
                 for handle in ready:
                     if handle in streams and not self._drain(handle, *streams[handle]):
                         poll.unregister(handle)
                         del streams[handle]
                 if not stdin.closed and stdin.fileno() in ready:
                     self._send_input(poll, stdin)
-                if running and (not ready or notice.handle in ready or notice.handle is None):
-                    running = self._is_running(poll, notice.handle)
+                if running and (not ready or exit_handle in ready or exit_handle is None):
+                    running = self._is_running(poll, exit_handle)
         for name, pipe, framer in streams.values():
             self._end_stream(name, pipe, framer)
         with contextlib.suppress(OSError):
