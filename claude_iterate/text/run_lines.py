@@ -83,26 +83,26 @@ def iteration_finished(
 ) -> list[str]:
     """How an iteration went; loop mode counts items, iterative mode says what was done. A dry run costs nothing.
     `told_elsewhere`: why it failed is the cause of the end of the run, which follows."""
-    outcome = event.outcome
+    outcome, spent = event.outcome, _figures(event, "iterative", dry_run)
     if outcome.kind == "interrupted":
-        block = [f"❌ Iteration {event.number} was stopped before its end{_spent(event, dry_run)}"]
+        block = [f"❌ Iteration {event.number} was stopped before its end{spent}"]
     elif outcome.kind in {"skipped", "rebooted"}:
-        block = [f"↷ Iteration {event.number} {outcome.kind}{_spent(event, dry_run)}"]
+        block = [f"↷ Iteration {event.number} {outcome.kind}{spent}"]
     elif outcome.kind not in FINE and event.status is not None and event.status.complete:
         # What comes of the claim is decided next: nothing here may contradict it.
         first, rest = first_and_rest(outcome.message or outcome.kind)
         what = f"⚠ Iteration {event.number} reported completion, but did not come to its own end"
-        block = [f"{what}: {first}{_spent(event, dry_run)}", *indent(rest, "  ")]
+        block = [f"{what}: {first}{spent}", *indent(rest, "  ")]
     elif outcome.kind in RETRIED:
         # Not a failure. After a limit or an overload the next line says why.
         why = f": {one_line(outcome.message)}" if outcome.kind == "session" else ""
-        block = [f"↻ Iteration {event.number} will be repeated{why}{_spent(event, dry_run)}"]
+        block = [f"↻ Iteration {event.number} will be repeated{why}{spent}"]
     elif outcome.kind not in FINE:
         first, rest = first_and_rest(outcome.message or outcome.kind)
         if told_elsewhere:
-            short = f"❌ Iteration {event.number} failed{_spent(event, dry_run)}"
+            short = f"❌ Iteration {event.number} failed{spent}"
             return [short, *trouble(event)] if outcome.called else []
-        block = [f"❌ Iteration {event.number} failed: {first}{_spent(event, dry_run)}", *indent(rest, "  ")]
+        block = [f"❌ Iteration {event.number} failed: {first}{spent}", *indent(rest, "  ")]
         block += [f"  {one_line(line)}" for line in outcome.advice.splitlines()]
     else:
         none = f"⚠ Iteration {event.number}: Claude wrote no report{' that counts' if event.problems else ''}"
@@ -113,11 +113,6 @@ def iteration_finished(
         if mode == "iterative" and event.status is not None and event.status.summary:
             block.append(f"  {one_line(event.status.summary)}")
     return block + trouble(event)
-
-
-def _spent(event: events.IterationFinished, dry_run: bool) -> str:
-    """Time and cost of an iteration that did not come to its end: ` (2m 03s, at least $0.11)`."""
-    return _figures(event, "iterative", dry_run)
 
 
 def _figures(event: events.IterationFinished, mode: str, dry_run: bool) -> str:

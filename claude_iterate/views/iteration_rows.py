@@ -153,12 +153,16 @@ class IterationRows:
                 self._retries_before = killed.iterations + 1, killed.streaks.retries
             case events.IterationStarted():
                 self._began = self._last_at = entry.at
-                about = self._run, event.number, self._attempt(event.number), moment(entry.at)
-                tree = after.work.snapshot.tree if after.work.snapshot is not None else ""
-                row = Row(
-                    *about, resumed_session=event.resumes or None, prompt_hash=event.prompt_hash, tree_before=tree
+                self._begun = Row(
+                    self._run,
+                    event.number,
+                    self._attempt(event.number),
+                    moment(entry.at),
+                    resumed_session=event.resumes or None,
+                    prompt_hash=event.prompt_hash,
+                    instructions_hash=event.instructions_hash,
+                    tree_before=after.work.snapshot.tree if after.work.snapshot is not None else "",
                 )
-                self._begun = replace(row, instructions_hash=event.instructions_hash)
             case events.Rebooted() if self._begun is not None:
                 self._begun = replace(self._begun, rebooted=str(event.why))
             case events.IterationFinished():
@@ -192,9 +196,9 @@ class IterationRows:
         known = changes is not None or tests is not None or bool(event.progress)
         self.ended[place] = replace(
             self.ended[place],
-            files=FileCounts(changes.created, changes.modified, changes.deleted) if changes is not None else None,
+            files=msgspec.convert(changes, FileCounts | None, from_attributes=True),
             commits=changes.commits if changes is not None and changes.how == "git" else None,
-            tests=TestsView(tests.passed, tests.failed, tests.errors, tests.skipped) if tests is not None else None,
+            tests=msgspec.convert(tests, TestsView | None, from_attributes=True),
             moved=event.progress if known else None,
             tree_after=after.work.snapshot.tree if after.work.snapshot is not None and changes is not None else "",
         )
@@ -226,11 +230,10 @@ def _with_cost(row: Row, spent: Spending) -> Row:
 
 
 def _finish_row(row: Row, event: events.IterationFinished, before: RunState) -> Row:
-    """A row of a call that is over. Journals of earlier versions do not say whether its cost is all; its events do."""
+    """A row of a call that is over."""
     status = event.status
-    partly = event.cost_is_lower_bound or before.spending.at_least
     return replace(
-        _with_cost(row, Spending(event.cost_usd, event.tokens, partly)),
+        _with_cost(row, Spending(event.cost_usd, event.tokens, event.cost_is_lower_bound)),
         duration=round(event.duration, 3),
         turns=event.turns,
         tools=event.tools,

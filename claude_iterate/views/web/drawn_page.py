@@ -27,7 +27,7 @@ _LONGEST = 4000
 """Characters of one text on a page; of a longer one its end is shown."""
 
 
-class Line(msgspec.Struct, frozen=True):
+class TimelineLine(msgspec.Struct, frozen=True):
     """One line of the timeline."""
 
     seq: int
@@ -43,7 +43,7 @@ class Drawn(msgspec.Struct, frozen=True):
 
     title: str
     panels: Mapping[str, str]
-    lines: tuple[Line, ...] = ()
+    lines: tuple[TimelineLine, ...] = ()
     offers: tuple[str, ...] = ()
     says: str = ""
     whole: bool = True

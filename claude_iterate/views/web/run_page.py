@@ -27,7 +27,7 @@ from claude_iterate.views.run_view import short_id
 from claude_iterate.views.settings_view import short_count
 from claude_iterate.views.story import Story
 from claude_iterate.views.watched_workspace import Seen, WatchedWorkspace
-from claude_iterate.views.web.drawn_page import Drawn, Line, panel
+from claude_iterate.views.web.drawn_page import Drawn, TimelineLine, panel
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import notes
@@ -154,7 +154,7 @@ def draw_run(picture: RunPicture) -> Drawn:
     return Drawn(title, panels, timeline, offers(picture), says, run=story.run)
 
 
-def _values(picture: RunPicture, story: Story, timeline: Sequence[Line]) -> dict[str, dict[str, Any]]:
+def _values(picture: RunPicture, story: Story, timeline: Sequence[TimelineLine]) -> dict[str, dict[str, Any]]:
     """What each panel is made from. Charts and table have a call of Claude when it is over, so that what is long is
     sent again only then."""
     rows = history_of(story).iterations[: len(story.rows.ended)]
@@ -262,9 +262,9 @@ def offers(picture: RunPicture) -> tuple[str, ...]:
     return (*found, *(("retry",) if state.wait is not None else ()), *always)
 
 
-def lines(story: Story) -> tuple[Line, ...]:
+def lines(story: Story) -> tuple[TimelineLine, ...]:
     """The timeline, oldest first."""
     return tuple(
-        Line(one.seq, watched_workspace.clock(one.at), one.iteration, one.event, sanitize_terminal(one.line))
+        TimelineLine(one.seq, watched_workspace.clock(one.at), one.iteration, one.event, sanitize_terminal(one.line))
         for one in story.recent[-LINES:]
     )
