@@ -24,12 +24,11 @@ from claude_iterate.operations import steering
 from claude_iterate.operations.run_processes import Began, Noted, Refused, RunProcess
 from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.operations.steering import Reply
-from claude_iterate.views import history_view, listing_view, run_view, workspace_view
+from claude_iterate.views import history_view, run_view, workspace_view
 from claude_iterate.views.history_view import HistoryView
-from claude_iterate.views.listing_view import ListingView
-from claude_iterate.views.run_view import RunRecords, RunsView, RunView
-from claude_iterate.views.story import read_story
-from claude_iterate.views.workspace_view import WorkspaceView
+from claude_iterate.views.run_view import RunsView, RunView
+from claude_iterate.views.story import RunRecords, read_story
+from claude_iterate.views.workspace_view import ListingView, WorkspaceView
 from claude_iterate.workspace import project as projects
 from claude_iterate.workspace.journal.reader import JournalFollower
 from claude_iterate.workspace.layout import Layout, project_root
@@ -85,7 +84,7 @@ class Project:
 
     def listing(self) -> ListingView:
         """All workspaces at a glance, as `list --json` prints it."""
-        return listing_view.listing(self.root, self._project.workspaces_folder, self.workspaces())
+        return workspace_view.listing(self.root, self._project.workspaces_folder, self.workspaces())
 
 
 class Workspace:

@@ -14,8 +14,6 @@ from claude_iterate.views import (
     documents,
     history_view,
     iteration_rows,
-    listing_view,
-    run_totals,
     run_view,
     story,
     workspace_view,
@@ -113,11 +111,9 @@ def _modules() -> list[Any]:
     return [
         documents,
         history_view,
-        listing_view,
         run_view,
         workspace_view,
         run_summary,
-        run_totals,
         iteration_rows,
         story,
     ]

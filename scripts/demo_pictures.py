@@ -17,8 +17,8 @@ import tempfile
 from pathlib import Path
 from xml.etree import ElementTree
 
-from claude_iterate.views.web.drawn_page import FOLDER
-from claude_iterate.views.web.run_page import WatchedRun
+from claude_iterate.views.pages.drawn_page import FOLDER
+from claude_iterate.views.pages.run_page import WatchedRun
 from claude_iterate.workspace.project import Project
 from tests.chromium import MISSING, Browser
 

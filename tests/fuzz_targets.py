@@ -40,9 +40,9 @@ from claude_iterate.engine.call import evidence
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.run_spec import zone
 from claude_iterate.errors import ExpectedError, SettingsProblem
-from claude_iterate.sinks.console.console import Console
+from claude_iterate.sinks.console import Console
 from claude_iterate.sinks.fanout import Sink
-from claude_iterate.sinks.notifications.notices import notices
+from claude_iterate.sinks.notices import notices
 from claude_iterate.sinks.text_log import TextLog
 from claude_iterate.workspace import metadata, settings_reader
 from claude_iterate.workspace.journal import reader

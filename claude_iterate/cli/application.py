@@ -17,7 +17,7 @@ from claude_iterate.cli import completion
 from claude_iterate.cli.command_table import ALIASES, COMMANDS, Group, Row
 from claude_iterate.cli.invocation import Invocation, places
 from claude_iterate.errors import UsageProblem
-from claude_iterate.sinks.console.safe_stream import forces_color
+from claude_iterate.sinks.safe_stream import forces_color
 
 _OPTIONS = "-C DIR, --no-color, -V, -h; all of them: claude-iterate help options"
 _HELP = "claude-iterate help COMMAND. New here? Try: claude-iterate demo"

@@ -16,7 +16,7 @@ from claude_iterate.cli.command_table import COMMANDS
 from claude_iterate.core.names import nearest
 from claude_iterate.core.sanitize import sanitize_terminal
 from claude_iterate.errors import ExpectedError, advice
-from claude_iterate.sinks.console.safe_stream import discard
+from claude_iterate.sinks.safe_stream import discard
 from claude_iterate.system.crash_reports import write_crash_report
 
 BUG = 70

@@ -21,8 +21,7 @@ from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.system import terminals
 from claude_iterate.text import local_times
 from claude_iterate.text.proof_lines import claim_remarks
-from claude_iterate.text.run_lines import worktree_left
-from claude_iterate.text.wait_lines import words_for
+from claude_iterate.text.run_lines import words_for, worktree_left
 from claude_iterate.views.documents import ended_runs
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project

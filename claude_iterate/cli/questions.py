@@ -12,7 +12,7 @@ from claude_iterate.core.settings.kinds import AMOUNT
 from claude_iterate.core.tones import state_words
 from claude_iterate.errors import UsageProblem
 from claude_iterate.operations.permissions import EVERYTHING, Permissions
-from claude_iterate.views.listing_view import state_of
+from claude_iterate.views.workspace_view import state_of
 from claude_iterate.workspace.project import Project
 
 _QUESTION = """\

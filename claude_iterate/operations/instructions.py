@@ -29,8 +29,8 @@ from claude_iterate.operations.prompt_texts import text_source
 from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.operations.user import User
 from claude_iterate.project.git import Git, GitProblem
-from claude_iterate.sinks.notifications import notices
-from claude_iterate.sinks.notifications.notifier import Notifier
+from claude_iterate.sinks import notices
+from claude_iterate.sinks.notifier import Notifier
 from claude_iterate.workspace import metadata, metadata_updates, settings_writer
 from claude_iterate.workspace.files import atomic, untrusted_files
 from claude_iterate.workspace.files.folders import explain_write_errors

@@ -36,10 +36,10 @@ from claude_iterate.operations.run_checks import find_to_leave
 from claude_iterate.operations.run_request import PreparedRun, RunRequest
 from claude_iterate.operations.user import User, ask_first_questions, save_answers, was_asked
 from claude_iterate.project.worktrees import Worktree
-from claude_iterate.sinks.console.console import Console
-from claude_iterate.sinks.console.safe_stream import forces_color
+from claude_iterate.sinks.console import Console
 from claude_iterate.sinks.fanout import Fanout, Sink
-from claude_iterate.sinks.notifications.notifier import Notifier
+from claude_iterate.sinks.notifier import Notifier
+from claude_iterate.sinks.safe_stream import forces_color
 from claude_iterate.sinks.text_log import TextLog
 from claude_iterate.workspace import creation, leftover_files, metadata_updates, plan_file
 from claude_iterate.workspace.files.folders import explain_write_errors

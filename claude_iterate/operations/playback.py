@@ -23,7 +23,7 @@ from claude_iterate.core.state.condition import recorded_settings
 from claude_iterate.core.state.fold import reduce
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.sinks.console.console import Console
+from claude_iterate.sinks.console import Console
 from claude_iterate.sinks.fanout import Sink
 from claude_iterate.system.files import near
 from claude_iterate.workspace import metadata

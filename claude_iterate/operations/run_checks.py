@@ -26,7 +26,7 @@ from claude_iterate.operations.project_commands import detect
 from claude_iterate.operations.prompt_texts import read_instructions
 from claude_iterate.operations.run_request import PreparedRun, RunRequest
 from claude_iterate.operations.user import User
-from claude_iterate.views.run_view import RunRecords
+from claude_iterate.views.story import RunRecords
 from claude_iterate.views.workspace_view import WorkspaceState
 from claude_iterate.workspace import metadata, plan_file, task_file
 from claude_iterate.workspace.inheritance import Inheritance

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from claude_iterate.core.events import AgentExited, Entry, IterationFinished, IterationStarted, RunFinished, RunStarted
-from claude_iterate.core.formats import cost, duration, one_line, precise_moment
+from claude_iterate.core.formats import cost, duration, first_and_rest, indent, one_line, precise_moment
 from claude_iterate.core.outcomes.classes import FINE, RETRIED, WELL
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.endings import in_words
@@ -20,7 +20,6 @@ from claude_iterate.core.sanitize import sanitize_lines
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.text import ending_lines, event_lines, run_lines
 from claude_iterate.text.claude_lines import Transcript
-from claude_iterate.text.line_blocks import first_and_rest, indent
 from claude_iterate.text.proof_lines import claim_remarks
 from claude_iterate.text.run_lines import worktree_left
 from claude_iterate.workspace.files.restorable_file import RestorableFile

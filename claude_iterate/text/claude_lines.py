@@ -9,8 +9,18 @@ from collections.abc import Callable
 from typing import Any
 
 from claude_iterate.core import events
-from claude_iterate.core.formats import clip, duration, money, one_line, plural, precise_moment
-from claude_iterate.text.line_blocks import first_and_rest, indent, indent_head, indent_text
+from claude_iterate.core.formats import (
+    clip,
+    duration,
+    first_and_rest,
+    indent,
+    indent_head,
+    indent_text,
+    money,
+    one_line,
+    plural,
+    precise_moment,
+)
 from claude_iterate.text.tool_lines import OUTPUT_LINES, call_lines, headline, result_lines
 
 SUB_AGENT = "    "

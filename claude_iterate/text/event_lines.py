@@ -16,7 +16,7 @@ from claude_iterate.core.formats import one_line, plural, shorten
 from claude_iterate.core.rules.endings import made_plan
 from claude_iterate.core.rules.steering import answer
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.text import proof_lines, run_lines, wait_lines
+from claude_iterate.text import proof_lines, run_lines
 from claude_iterate.text.ending_lines import closing
 from claude_iterate.text.tool_lines import headline
 
@@ -59,8 +59,8 @@ def lines(
         return run_lines.stop_requested(event, after.call is not None)
     if isinstance(event, events.WaitStarted | events.WaitEnded):
         if isinstance(event, events.WaitStarted):
-            return wait_lines.wait_started(event, entry.at, after)
-        return wait_lines.wait_ended(event, after.paused)
+            return run_lines.wait_started(event, entry.at, after)
+        return run_lines.wait_ended(event, after.paused)
     if isinstance(event, events.StatusChanged) and made_plan(after):  # none of the work is done
         return run_lines.status_changed(replace(event, status=replace(event.status, complete=False)))
     if isinstance(event, events.CheckFinished):

@@ -8,14 +8,13 @@ from typing import Any
 from claude_iterate.core import events
 from claude_iterate.core.events import ProofChange, RunFinished
 from claude_iterate.core.events.enums import Meaning
-from claude_iterate.core.formats import duration, join_names, one_line, plural, shorten
+from claude_iterate.core.formats import duration, indent, join_names, one_line, plural, shorten
 from claude_iterate.core.outcomes.classes import RETRIED
 from claude_iterate.core.rules import hook_rules
 from claude_iterate.core.rules.completion import WAVERED, changed_proof, first_finding
 from claude_iterate.core.rules.proof import flaky_check
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.tampering import comparison
-from claude_iterate.text.line_blocks import indent
 
 SHOWN = 15
 """Lines of what a check printed; the log has all that is kept."""

@@ -12,8 +12,7 @@ from typing import Any
 
 from claude_iterate.core.events import ToolAnswered, ToolCalled
 from claude_iterate.core.events.stream import telling
-from claude_iterate.core.formats import one_line, plural
-from claude_iterate.text.line_blocks import INDENT, first_and_rest, head, indent, indent_head, indent_text
+from claude_iterate.core.formats import INDENT, first_and_rest, head, indent, indent_head, indent_text, one_line, plural
 
 DEEPER = INDENT * 2
 SHORT = 80

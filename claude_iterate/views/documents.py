@@ -13,16 +13,14 @@ import msgspec
 from claude_iterate.core.events.enums import Why
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.views import history_view, run_view
-from claude_iterate.views.history_view import HistoryView
+from claude_iterate.views.history_view import HistoryView, history_of
 from claude_iterate.views.iteration_rows import Row
-from claude_iterate.views.listing_view import ListingView
+from claude_iterate.views.night_report import NightReport
 from claude_iterate.views.plan_view import PlanView
-from claude_iterate.views.report.night_report import NightReport
-from claude_iterate.views.run_totals import history_of
-from claude_iterate.views.run_view import JournalView, RunRecords, RunsView, RunView
+from claude_iterate.views.run_view import JournalView, RunsView, RunView
 from claude_iterate.views.settings_view import KeysView, SettingReadView, SettingsView
-from claude_iterate.views.story import EvidenceView
-from claude_iterate.views.workspace_view import WorkspaceView
+from claude_iterate.views.story import EvidenceView, RunRecords
+from claude_iterate.views.workspace_view import ListingView, WorkspaceView
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_summary import summarise
 

@@ -1,20 +1,245 @@
-"""What every iteration took: the rows of the runs' stories, and their total. Reads, never writes."""
+"""The figures of some runs together, and as lines: the same in `history`, `show` and `run --json`."""
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
+from claude_iterate.core.events.enums import Kind
+from claude_iterate.core.formats import cost, duration, join_names, plural
 from claude_iterate.core.outcomes.classes import COUNTED_FAILURES, ENDING_FAILURES
-from claude_iterate.views.run_totals import RunHistory, Total, history_of, settle_claims, total, with_rows
-from claude_iterate.views.run_view import RunRecords
-from claude_iterate.views.story import Story
+from claude_iterate.core.state.call import Spending
+from claude_iterate.views.iteration_rows import FileCounts, Row, TestsView
+from claude_iterate.views.story import RunRecords, Story
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.journal.reader import size_of
 from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.run_summary import PlanCounts, TokenCounts, plan_counts
+
+
+class RunHistory(msgspec.Struct, frozen=True, rename="camel"):
+    """One run: its rows, and what its other calls (reviews, setup) cost."""
+
+    id: str
+    purpose: str
+    dry_run: bool
+    goes_on_with: str | None
+    reason: str | None
+    other_cost_usd: float
+    iterations: tuple[Row, ...]
+    other_cost_is_lower_bound: bool = False
+    waits: int = 0
+    """For limits, overloads and the like."""
+    waited: float = 0.0
+    """Seconds; of one that goes on, until now."""
+    mode: str = "loop"
+    plan: PlanCounts | None = None
+    """The tasks of the plan, as the run last read it."""
+    claim_before_held: bool | None = None
+    """Whether the last claim of the killed run that it goes on with held; null when it judged none."""
+
+
+class Total(msgspec.Struct, frozen=True, rename="camel"):
+    """The sum of some runs, or of some of their iterations. Dry runs do not count."""
+
+    iterations: int = 0
+    retries: int = 0
+    """Calls whose iteration was done again."""
+    duration: float = 0.0
+    cost_usd: float = 0.0
+    other_cost_usd: float = 0.0
+    calls_without_cost: int = 0
+    """Calls of iterations whose cost is not known; the sums have what is known of it."""
+    cost_is_lower_bound: bool = False
+    """Of some calls only a part of the cost is known."""
+    tokens: TokenCounts = TokenCounts()
+    turns: int = 0
+    tools: int = 0
+    outcomes: dict[str, int] = {}
+    """How many calls ended in each way."""
+    reboots: int = 0
+    """Iterations that began with a fresh session where one could have gone on."""
+    waits: int = 0
+    waited: float = 0.0
+    measured: int = 0
+    """Iterations of which we know what they changed."""
+    moved: int = 0
+    """Iterations that made progress: commits, files, tests or the plan."""
+    files: FileCounts | None = None
+    """The sums over all iterations; a file that is changed in two counts twice. null: not measured."""
+    commits: int | None = None
+    tests: TestsView | None = None
+    """As they were when they last ran."""
+    claims: int = 0
+    """How often Claude said that the task is done."""
+    claims_held: int = 0
+    longest: float = 0.0
+    """The longest call of an iteration."""
+    mean: float = 0.0
+
+
+def history_of(story: Story, at: float = 0.0) -> RunHistory:
+    """The history of one run, of one under way at the moment `at`. Money and tokens of a dry run are made up, so they
+    are left out."""
+    rows, other, started = story.rows.every(at), story.rows.other, story.started
+    dry_run = started is not None and started.dry_run
+    if dry_run:
+        free = {"cost_usd": 0.0, "known_cost_usd": 0.0, "cost_is_lower_bound": False, "tokens": TokenCounts()}
+        rows, other = tuple(replace(row, **free) for row in rows), Spending()
+    return RunHistory(
+        story.run,
+        str(started.purpose) if started is not None else "run",
+        dry_run,
+        started.resumed.run if started is not None and started.resumed else None,
+        story.state.reason,
+        other.cost_usd,
+        rows,
+        other.at_least,
+        story.wait_count,
+        round(story.waited_by(at), 3),
+        started.mode if started is not None else "loop",
+        plan_counts(story.state),
+        story.rows.claim_before_held,
+    )
+
+
+def settle_claims(runs: Sequence[RunHistory]) -> list[RunHistory]:
+    """The runs, where a claim that a killed run left open has the verdict of the run that went on with it."""
+    found = list(runs)
+    for told in runs:
+        place = next((at for at, one in enumerate(found) if one.id == told.goes_on_with), None)
+        if place is None or told.claim_before_held is None or not found[place].iterations:
+            continue
+        *others, last = found[place].iterations
+        if last.complete and last.claim_held is None:
+            rows = (*others, replace(last, claim_held=told.claim_before_held))
+            found[place] = replace(found[place], iterations=rows)
+    return found
+
+
+def total(runs: Iterable[RunHistory]) -> Total:
+    """What they took together."""
+    runs = [told for told in runs if not told.dry_run]
+    rows = [row for told in runs for row in told.iterations]
+    counted = [row for row in rows if not row.done_again and row.outcome != Kind.UNFINISHED]
+    other = sum(told.other_cost_usd for told in runs)
+    summed = Total(
+        iterations=len(counted),
+        retries=sum(row.done_again for row in rows),
+        duration=round(sum(row.duration for row in rows), 3),
+        cost_usd=sum(row.known_cost_usd for row in rows) + other,
+        other_cost_usd=other,
+        calls_without_cost=sum(row.cost_usd is None for row in rows),
+        cost_is_lower_bound=any(row.cost_is_lower_bound for row in rows)
+        or any(told.other_cost_is_lower_bound for told in runs),
+        tokens=TokenCounts(*(sum(getattr(row.tokens, kind) for row in rows) for kind in TokenCounts.__struct_fields__)),
+        turns=sum(row.turns for row in rows),
+        tools=sum(row.tools for row in rows),
+        waits=sum(told.waits for told in runs),
+        waited=round(sum(told.waited for told in runs), 3),
+    )
+    return _with_work(summed, rows)
+
+
+def _with_work(summed: Total, rows: list[Row]) -> Total:
+    """The total with what the iterations did, and how they went."""
+    files = [row.files for row in rows if row.files is not None]
+    commits = [row.commits for row in rows if row.commits is not None]
+    ended = [row.duration for row in rows if row.outcome != Kind.UNFINISHED]
+    sums = (sum(getattr(one, name) for one in files) for name in FileCounts.__struct_fields__)
+    return replace(
+        summed,
+        outcomes=dict(Counter(row.outcome for row in rows)),
+        reboots=sum(row.rebooted is not None for row in rows),
+        measured=sum(row.moved is not None for row in rows),
+        moved=sum(bool(row.moved) for row in rows),
+        files=FileCounts(*sums) if files else None,
+        commits=sum(commits) if commits else None,
+        tests=next((row.tests for row in reversed(rows) if row.tests is not None), None),
+        claims=sum(row.complete is True for row in rows),
+        claims_held=sum(row.claim_held is True for row in rows),
+        longest=max(ended, default=0.0),
+        mean=round(sum(ended) / len(ended), 3) if ended else 0.0,
+    )
+
+
+def with_rows(told: RunHistory, rows: tuple[Row, ...]) -> RunHistory:
+    """The run with some of its rows only; what else it cost and waited is not theirs."""
+    left_out = {"other_cost_usd": 0.0, "other_cost_is_lower_bound": False, "waits": 0, "waited": 0.0}
+    return replace(told, iterations=rows, **left_out) if rows != told.iterations else told
+
+
+_LISTED = 5
+
+
+def changed_files(files: FileCounts | None) -> str:
+    """`+2 ~5 -1`: created, changed, deleted; `none`; empty: not known."""
+    if files is None:
+        return ""
+    parts = (("+", files.created), ("~", files.modified), ("-", files.deleted))
+    return " ".join(f"{sign}{number}" for sign, number in parts if number) or "none"
+
+
+def green_tests(tests: TestsView | None) -> str:
+    """`41/43`: green of all that ran; empty: not known."""
+    return f"{tests.passed}/{tests.passed + tests.failed + tests.errors}" if tests is not None else ""
+
+
+def total_lines(total: Total) -> list[str]:
+    """One figure in each line; what there is none of is left out."""
+    known = {
+        "Iterations": f"{total.iterations}{_outcomes(total)}",
+        **_work(total),
+        "Claims": f"{total.claims}, {total.claims_held} proven" if total.claims else "",
+        "Time": duration(total.duration),
+        "Cost": cost(total.cost_usd, total.cost_is_lower_bound),
+    }
+    width = max(len(name) for name in known) + 1
+    return [f"{name + ':':<{width}} {text}" for name, text in known.items() if text]
+
+
+def work_line(total: Total) -> str:
+    """What was done, in one line; empty when nothing of it is known."""
+    return " · ".join(f"{name}: {text}" for name, text in _work(total).items() if text)
+
+
+def _work(total: Total) -> dict[str, str]:
+    return {
+        "Done again": _more_than_none(total.retries),
+        "Fresh sessions": _more_than_none(total.reboots),
+        "Waits": f"{total.waits} ({duration(total.waited)})" if total.waits else "",
+        "Files": changed_files(total.files),
+        "Commits": "" if total.commits is None else str(total.commits),
+        "Tests": green_tests(total.tests),
+        "Progress": f"in {total.moved} of {plural(total.measured, 'iteration')}" if total.measured else "",
+        "Longest": duration(total.longest) if total.iterations > 1 else "",
+        "Mean": duration(total.mean) if total.iterations > 1 else "",
+    }
+
+
+def lost_journals(runs: Sequence[str]) -> str:
+    """`Without a journal: run 1. What it did is not known; ...`."""
+    numbers = [run.partition("-")[0].lstrip("0") or run for run in runs]
+    named = join_names(numbers, _LISTED)
+    noun, they = ("run", "it") if len(numbers) == 1 else ("runs", "they")
+    return f"Without a journal: {noun} {named}. What {they} did is not known, and of the money only the sum."
+
+
+def _more_than_none(number: int) -> str:
+    return str(number) if number else ""
+
+
+def _outcomes(total: Total) -> str:
+    """` (7 ok, 1 crash)`: how the calls ended, the most frequent first."""
+    found = sorted(total.outcomes.items(), key=lambda item: -item[1])
+    words = ", ".join(f"{number} {outcome}".replace("_", " ") for outcome, number in found)
+    return f" ({words})" if found else ""
+
 
 _LOOKED_AT = 200
 """Runs that are looked at for a journal that is lost."""

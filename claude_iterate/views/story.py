@@ -26,8 +26,9 @@ Memory does not grow with the journal: a row per iteration, and the last of ever
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
-from typing import get_args
+from collections.abc import Collection, Iterable, Mapping
+from functools import cached_property
+from typing import Any, get_args
 
 import msgspec
 from msgspec.structs import replace
@@ -42,8 +43,11 @@ from claude_iterate.core.tones import Tone
 from claude_iterate.text.event_lines import is_worth_a_line, short_line
 from claude_iterate.text.tool_lines import headline
 from claude_iterate.views.iteration_rows import IterationRows
+from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.journal.reader import JournalFollower, story_entries
 from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.metadata import Metadata
+from claude_iterate.workspace.run_folder import run_lock
 from claude_iterate.workspace.run_summary import ChangeView, changes
 
 RECENT = 200
@@ -211,6 +215,61 @@ class FollowedJournal:
         for entry in self.journal.entries(pieces):
             self.story.take(entry)
         return self.story.last is not before
+
+
+_LOOKED_AT = 3
+"""Journals in which the evidence of the last verification may be."""
+
+
+class RunRecords:
+    """The lock and the journals of a workspace. Each is read when it is asked for, and once."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self._stories: dict[str, Story] = {}
+
+    @cached_property
+    def runs(self) -> list[str]:
+        """The ids of all runs, oldest first."""
+        return self.layout.run_ids()
+
+    @cached_property
+    def holder(self) -> dict[str, Any] | None:
+        """Who runs this workspace now."""
+        return run_lock.holder(self.layout.lock)
+
+    def is_under_way(self, run: str) -> bool:
+        """The run holds the lock. One that has just taken it has not written its name yet."""
+        return self.holder is not None and self.holder.get("run", run) == run
+
+    def story(self, run: str) -> Story:
+        """The story of one run. One whose journal has lost its beginning has not `started`."""
+        if run not in self._stories:
+            self._stories[run] = read_story(self.layout, run)
+        return self._stories[run]
+
+    def newest(self, purposes: Collection[str] = ()) -> Story | None:
+        """The newest run that has begun; of these purposes, if any are named: then without dry runs."""
+        for run in reversed(self.runs):
+            started = self._beginning(run) if purposes else self.story(run).started
+            if started is not None and (not purposes or (started.purpose in purposes and not started.dry_run)):
+                return self.story(run)
+        return None
+
+    def evidence(self, about: Metadata) -> EvidenceView | None:
+        """The newest evidence: of the newest run, or of the run that the metadata names. The number of runs does not
+        matter: it costs the same after a thousand. A dry run is no evidence."""
+        newest = self.newest()
+        runs = [newest.run] if newest is not None else []
+        if about.verified_by in self.runs:
+            # A run that goes on with a killed one may have taken over its proof: then the evidence is there.
+            at = self.runs.index(about.verified_by)
+            runs += reversed(self.runs[max(0, at + 1 - _LOOKED_AT) : at + 1])
+        proofs = (self.story(run).proofs.last for run in runs)
+        return next((proof for proof in proofs if proof is not None and not proof.dry_run), None)
+
+    def _beginning(self, run: str) -> events.RunStarted | None:
+        return self._stories[run].started if run in self._stories else reader.beginning(self.layout.journal(run))
 
 
 class CheckView(msgspec.Struct, frozen=True, rename="camel"):

@@ -22,10 +22,10 @@ from claude_iterate.core.settings.modes import stop_settings
 from claude_iterate.core.state.condition import items_done, recorded_settings
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.tones import Line, Tone, state_words, tone, tone_of_line
-from claude_iterate.text.wait_lines import words_for
-from claude_iterate.views.listing_view import COPIED, state_of
+from claude_iterate.text.run_lines import words_for
 from claude_iterate.views.settings_view import short_count
 from claude_iterate.views.story import FollowedJournal, Story
+from claude_iterate.views.workspace_view import COPIED, state_of
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.journal.reader import size_of
 from claude_iterate.workspace.layout import Layout

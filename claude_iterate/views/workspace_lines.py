@@ -10,10 +10,10 @@ from claude_iterate.core.events import ProofChange
 from claude_iterate.core.rules.completion import WAVERED
 from claude_iterate.core.tones import UNPROVEN, Line, state_words, tone
 from claude_iterate.system.files import near
-from claude_iterate.text import local_times, wait_lines
+from claude_iterate.text import local_times, run_lines
 from claude_iterate.text.ending_lines import next_actions
 from claude_iterate.text.proof_lines import CUTS, SHOWN, describe_changes, requirements_met, tail, verdict_words
-from claude_iterate.views.run_totals import lost_journals, work_line
+from claude_iterate.views.history_view import lost_journals, work_line
 from claude_iterate.views.run_view import RunView
 from claude_iterate.views.settings_view import as_words, short_count
 from claude_iterate.views.story import EvidenceView, verdict
@@ -106,7 +106,7 @@ def _status(view: WorkspaceView, now: float) -> str:
 
 
 def _wait(wait: Waiting, now: float) -> str:
-    return f"waiting until {local_times.day_and_time(wait.until, now)} ({wait_lines.words_for(wait.why).short})"
+    return f"waiting until {local_times.day_and_time(wait.until, now)} ({run_lines.words_for(wait.why).short})"
 
 
 def _pause(run: RunView) -> str:

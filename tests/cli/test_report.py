@@ -14,7 +14,7 @@ from claude_iterate.core import events
 from claude_iterate.core.events import IterationFinished, IterationStarted, Outcome, RunFinished, Tokens
 from claude_iterate.core.events.enums import Kind, Purpose, Why
 from claude_iterate.core.reports.status import Status
-from claude_iterate.views.iteration_charts import Bar, bars
+from claude_iterate.views.pages.charts import Bar, bars
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 from tests.cli.conftest import Type

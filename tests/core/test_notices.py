@@ -28,8 +28,8 @@ from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.core.settings.declared import NOTIFY_EVENTS
 from claude_iterate.core.state.fold import reduce
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.sinks.notifications import notices as subject
-from claude_iterate.sinks.notifications.notices import Notice, notices
+from claude_iterate.sinks import notices as subject
+from claude_iterate.sinks.notices import Notice, notices
 
 AT = 1760538225.0  # 2025-10-15T14:23:45Z
 HALF = Status(complete=False, completed=35, total=60, summary="Migrated 35/60 API endpoints")

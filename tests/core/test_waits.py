@@ -30,7 +30,7 @@ from claude_iterate.core.rules.verdicts import Begin, Finish, Verify, Wait
 from claude_iterate.core.state.carry_over import resume_from
 from claude_iterate.core.state.fold import fold, reduce
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.text import wait_lines
+from claude_iterate.text import run_lines
 from tests.core.building import facts
 
 LIMIT = Outcome(Kind.USAGE_LIMIT, "limit", resets_at=1000.0, window="five_hour")
@@ -53,8 +53,8 @@ def test_a_rate_limit_is_not_told_as_an_overload() -> None:
     overloaded = decide(after(finished(OVERLOAD)), facts(0))
     assert isinstance(overloaded, WaitStarted)
     assert (overloaded.why, overloaded.until) == (Why.TRANSIENT, verdict.until)
-    assert "rate limit" in wait_lines.wait_started(verdict, 0.0, RunState())[0]
-    assert {*wait_lines.WORDS} == {*Why}
+    assert "rate limit" in run_lines.wait_started(verdict, 0.0, RunState())[0]
+    assert {*run_lines.WORDS} == {*Why}
 
 
 def test_a_limit_is_awaited_with_its_margin() -> None:

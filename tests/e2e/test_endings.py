@@ -23,7 +23,7 @@ from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.tones import tone
 from claude_iterate.selftest.harness.script_steps import INIT, RESULT, finish, proceed
 from claude_iterate.selftest.harness.scripted_project import Done
-from claude_iterate.sinks.console.console import Console
+from claude_iterate.sinks.console import Console
 from claude_iterate.workspace.journal import reader
 from tests.e2e.conftest import Loop
 from tests.e2e.ending_scenes import SCENES, Scene

@@ -18,7 +18,7 @@ from claude_iterate.core.events import Entry, Event, IterationStarted, Said, War
 from claude_iterate.core.redact import MASK, Redactor
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.recorder import Recorder
-from claude_iterate.sinks.console.console import Console
+from claude_iterate.sinks.console import Console
 from claude_iterate.sinks.fanout import Fanout
 from claude_iterate.sinks.text_log import TextLog
 from claude_iterate.workspace.journal import reader

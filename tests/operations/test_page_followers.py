@@ -15,7 +15,7 @@ from claude_iterate.operations.dashboard import page_followers
 from claude_iterate.operations.dashboard.access_rules import AccessKeys
 from claude_iterate.operations.dashboard.page_followers import Cursor, PageFollower, PageFollowers
 from claude_iterate.operations.dashboard.web_pages import GuardedApplication
-from claude_iterate.views.web.drawn_page import Drawn, TimelineLine
+from claude_iterate.views.pages.drawn_page import Drawn, TimelineLine
 
 FIRST = Drawn("t", {"head": "one", "log": "l"}, (TimelineLine(1, "", 1, "", "a"),), run="r")
 

@@ -38,7 +38,7 @@ from claude_iterate.core.events import (
 from claude_iterate.core.events.enums import ENDINGS, Cause, Kind, Reason
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.core.rules.proof import tampering
-from claude_iterate.sinks.console.console import Clock, Console
+from claude_iterate.sinks.console import Clock, Console
 from tests.sinks.conftest import BEGAN, Fed, MakeEntry, MakeStarted, MakeTerminal
 
 OK = Outcome(Kind.OK)

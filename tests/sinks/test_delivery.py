@@ -17,9 +17,9 @@ from freezegun import freeze_time
 from msgspec.structs import replace
 
 from claude_iterate.core.settings.declared import NotifySettings
-from claude_iterate.sinks.notifications import delivery
-from claude_iterate.sinks.notifications.delivery import Delivery, PostResult, request
-from claude_iterate.sinks.notifications.notices import Notice
+from claude_iterate.sinks import notifier
+from claude_iterate.sinks.notices import Notice
+from claude_iterate.sinks.notifier import Delivery, PostResult, request
 from tests.recording_receiver import Receiver
 
 NOTICE = Notice("completion", "Task Complete", "done")
@@ -95,7 +95,7 @@ def test_retry_after(trip: Trip, receiver: Receiver, asked: str, pause: float) -
 def test_retry_after_as_a_date() -> None:
     """The other form that HTTP allows."""
     later = {"Retry-After": "Thu, 31 Dec 2026 23:59:59 GMT"}
-    assert delivery._retry_after(httpx.Response(503, headers=later)) == 20.0
+    assert notifier._retry_after(httpx.Response(503, headers=later)) == 20.0
 
 
 def test_a_refused_connection(trip: Trip) -> None:
@@ -119,7 +119,7 @@ def test_a_receiver_that_drips(
     trip: Trip, monkeypatch: pytest.MonkeyPatch, beginning: bytes, patience: float, answer: PostResult
 ) -> None:
     """A try as a whole is given up, not only each of its reads; a status that was said counts."""
-    monkeypatch.setattr("claude_iterate.sinks.notifications.delivery.TIMEOUT", patience)
+    monkeypatch.setattr("claude_iterate.sinks.notifier.TIMEOUT", patience)
     enough = threading.Event()
 
     def drip(place: socket.socket) -> None:

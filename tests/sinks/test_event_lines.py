@@ -23,7 +23,7 @@ from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.steering import answer
 from claude_iterate.core.state.call import Call
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.sinks.console.console import Console
+from claude_iterate.sinks.console import Console
 from claude_iterate.sinks.text_log import OURS, TextLog
 from claude_iterate.text.event_lines import requested
 from tests.sinks.conftest import BEGAN, Fed, MakeEntry, MakeStarted

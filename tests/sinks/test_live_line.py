@@ -31,8 +31,8 @@ from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import stop_settings
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.sinks.console.console import Console
-from claude_iterate.sinks.console.live_line import compose
+from claude_iterate.sinks.console import Console
+from claude_iterate.sinks.live_line import compose
 from tests.screen import Screen
 from tests.sinks.conftest import BEGAN, Fed, MakeEntry, MakeStarted, MakeTerminal
 

@@ -22,7 +22,7 @@ from claude_iterate.core.settings.catalogue import build
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.state.fold import reduce
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.sinks.notifications.notifier import CAPACITY, Notifier, is_wanted
+from claude_iterate.sinks.notifier import CAPACITY, Notifier, is_wanted
 from tests.recording_receiver import Received, Receiver
 
 OK = Outcome(Kind.OK)
@@ -144,14 +144,14 @@ def test_secrets_are_masked(run: Run, receiver: Receiver) -> None:
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """The end of a run waits until all has arrived, however busy the machine is."""
-    monkeypatch.setattr("claude_iterate.sinks.notifications.notifier.IN_ORDER", 60.0)
+    monkeypatch.setattr("claude_iterate.sinks.notifier.IN_ORDER", 60.0)
 
 
 @pytest.fixture
 def hurry(patient: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """The end of a run waits for less time, so that the tests do."""
-    monkeypatch.setattr("claude_iterate.sinks.notifications.notifier.IN_ORDER", 0.2)
-    monkeypatch.setattr("claude_iterate.sinks.notifications.notifier.LAST", 0.5)
+    monkeypatch.setattr("claude_iterate.sinks.notifier.IN_ORDER", 0.2)
+    monkeypatch.setattr("claude_iterate.sinks.notifier.LAST", 0.5)
 
 
 @pytest.mark.usefixtures("hurry")

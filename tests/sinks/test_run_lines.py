@@ -19,12 +19,12 @@ from claude_iterate.core.events import (
     WaitStarted,
 )
 from claude_iterate.core.events.enums import Kind, Verb, Why
+from claude_iterate.core.formats import head
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.settings.catalogue import build
 from claude_iterate.core.state.fold import fold
-from claude_iterate.text import local_times, wait_lines
+from claude_iterate.text import local_times, run_lines
 from claude_iterate.text.ending_lines import next_run
-from claude_iterate.text.line_blocks import head
 from claude_iterate.text.proof_lines import check_finished, verification_finished
 from tests.sinks.conftest import BEGAN, MakeEntry, MakeStarted
 
@@ -40,7 +40,7 @@ from tests.sinks.conftest import BEGAN, MakeEntry, MakeStarted
 def test_what_comes_then_is_true(entry: MakeEntry, started: MakeStarted, why: Why, complete: bool, then: str) -> None:
     """A reserve repeats nothing; a review is not an iteration."""
     state = fold([entry(started()), entry(IterationFinished(1, Outcome(Kind.OK), Status(complete)))])
-    line = wait_lines.wait_started(WaitStarted(why, BEGAN + 30), BEGAN, state)[1]
+    line = run_lines.wait_started(WaitStarted(why, BEGAN + 30), BEGAN, state)[1]
     assert line.endswith(f"(30s){then}")
 
 
@@ -48,7 +48,7 @@ def test_a_long_wait_comes_with_the_way_to_end_it(entry: MakeEntry, started: Mak
     """A short one is over before anybody could type."""
     state = fold([entry(started())])
     long, short = (
-        wait_lines.wait_started(WaitStarted(Why.TRANSIENT, BEGAN + left), BEGAN, state)[1] for left in (300, 5)
+        run_lines.wait_started(WaitStarted(Why.TRANSIENT, BEGAN + left), BEGAN, state)[1] for left in (300, 5)
     )
     assert long.endswith("To try now: claude-iterate retry my-task")
     assert "retry" not in short
@@ -57,8 +57,8 @@ def test_a_long_wait_comes_with_the_way_to_end_it(entry: MakeEntry, started: Mak
 def test_nothing_continues_while_the_run_is_paused(entry: MakeEntry, started: MakeStarted) -> None:
     """The wait is over, the pause is not."""
     assert fold([entry(started()), entry(Requested(Verb.PAUSE))]).paused
-    assert wait_lines.wait_ended(WaitEnded(Why.USAGE_LIMIT, "retry"), paused=True) == []
-    assert wait_lines.wait_ended(WaitEnded(Why.USAGE_LIMIT, "retry"), paused=False) == ["Going on (retry)."]
+    assert run_lines.wait_ended(WaitEnded(Why.USAGE_LIMIT, "retry"), paused=True) == []
+    assert run_lines.wait_ended(WaitEnded(Why.USAGE_LIMIT, "retry"), paused=False) == ["Going on (retry)."]
 
 
 def test_a_refused_claim_has_its_cause_in_its_line() -> None:

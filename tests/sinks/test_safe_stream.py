@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from claude_iterate.sinks.console import safe_stream
-from claude_iterate.sinks.console.safe_stream import RED, Output, TerminalWriter
+from claude_iterate.sinks import safe_stream
+from claude_iterate.sinks.safe_stream import RED, Output, TerminalWriter
 from claude_iterate.system import terminals
 
 

@@ -13,10 +13,9 @@ from claude_iterate.core.events import Entry, Event
 from claude_iterate.core.events.enums import Kind, Reboot, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.views import history_view, run_view
+from claude_iterate.views.history_view import history_of, settle_claims
 from claude_iterate.views.iteration_rows import FileCounts, TestsView
-from claude_iterate.views.run_totals import history_of, settle_claims
-from claude_iterate.views.run_view import RunRecords
-from claude_iterate.views.story import RECENT, FollowedJournal, Story, read_story, story_from_entries
+from claude_iterate.views.story import RECENT, FollowedJournal, RunRecords, Story, read_story, story_from_entries
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_summary import Progress, RunSummary, summarise
 

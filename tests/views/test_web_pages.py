@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,13 +19,13 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.enums import Kind, Purpose, Verb, Why
 from claude_iterate.core.reports.status import Status
+from claude_iterate.views.pages.drawn_page import STATIC, Drawn, page, panel
+from claude_iterate.views.pages.listing_page import WatchedProject
+from claude_iterate.views.pages.listing_page import unread as list_unread
+from claude_iterate.views.pages.run_page import LINES, NAMES, RunPicture, WatchedRun, draw_run
+from claude_iterate.views.pages.run_page import unread as run_unread
 from claude_iterate.views.story import Story, story_from_entries
 from claude_iterate.views.watched_workspace import Seen
-from claude_iterate.views.web.drawn_page import STATIC, Drawn, page, panel
-from claude_iterate.views.web.listing_page import WatchedProject
-from claude_iterate.views.web.listing_page import unread as list_unread
-from claude_iterate.views.web.run_page import LINES, NAMES, RunPicture, WatchedRun, draw_run
-from claude_iterate.views.web.run_page import unread as run_unread
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import notes, run_lock
 from tests.cli.journals import write
@@ -52,11 +51,6 @@ def story_of(*happened: Any) -> Story:
 
 def drawn(story: Story, alive: bool = True, **more: Any) -> Drawn:
     return draw_run(RunPicture(Seen("w", story, alive), BEGAN + 100, **more))
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    return Project(tmp_path / "project", {"HOME": str(tmp_path)})
 
 
 def test_a_page_is_not_larger_after_six_thousand_iterations_than_after_six_hundred() -> None:

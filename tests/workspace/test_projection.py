@@ -22,8 +22,7 @@ from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.views.listing_view import listing
-from claude_iterate.views.workspace_view import workspace_view
+from claude_iterate.views.workspace_view import listing, workspace_view
 from claude_iterate.workspace import metadata_updates
 from claude_iterate.workspace.inheritance import inherit
 from claude_iterate.workspace.journal.writer import JournalWriter

@@ -19,7 +19,7 @@ from claude_iterate.core.state.condition import recorded_settings
 from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.operations.playback import AttachedRun, ShownRun, find_run, recorded_console
-from claude_iterate.sinks.console.console import Console
+from claude_iterate.sinks.console import Console
 from claude_iterate.system import signals, terminals
 from claude_iterate.text.run_lines import how_to_look
 from claude_iterate.workspace.journal import reader

@@ -15,12 +15,20 @@ from claude_iterate.core.tones import Tone
 from claude_iterate.errors import UsageProblem
 from claude_iterate.text import local_times
 from claude_iterate.views import history_view
-from claude_iterate.views.history_view import HistoryView
-from claude_iterate.views.iteration_charts import outcome, outcome_tone, took
+from claude_iterate.views.history_view import (
+    HistoryView,
+    RunHistory,
+    Total,
+    changed_files,
+    green_tests,
+    lost_journals,
+    total_lines,
+)
 from claude_iterate.views.iteration_rows import Row
-from claude_iterate.views.run_totals import RunHistory, Total, changed_files, green_tests, lost_journals, total_lines
-from claude_iterate.views.run_view import RunRecords, short_id
+from claude_iterate.views.pages.charts import outcome, outcome_tone, took
+from claude_iterate.views.run_view import short_id
 from claude_iterate.views.settings_view import short_count
+from claude_iterate.views.story import RunRecords
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_summary import TokenCounts
 

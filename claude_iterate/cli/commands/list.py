@@ -12,8 +12,8 @@ from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.events.enums import ENDINGS
 from claude_iterate.core.tones import state_words, tone
 from claude_iterate.text import local_times
-from claude_iterate.views import listing_view, workspace_view
-from claude_iterate.views.listing_view import WorkspaceRow
+from claude_iterate.views import workspace_view
+from claude_iterate.views.workspace_view import WorkspaceRow
 
 _WORDS = tuple(dict.fromkeys((*workspace_view.STATUSES, *workspace_view.STATES, *ENDINGS)))
 
@@ -35,7 +35,7 @@ def command(invocation: Invocation, status: str | None, as_json: bool) -> None:
       else            in_progress, copy, damaged
     """
     project = invocation.project
-    view = listing_view.listing(project.root, project.workspaces_folder, project.workspaces())
+    view = workspace_view.listing(project.root, project.workspaces_folder, project.workspaces())
     chosen = tuple(row for row in view.workspaces if status is None or status in {row.status, row.state})
     if as_json:
         output.view(replace(view, workspaces=chosen))

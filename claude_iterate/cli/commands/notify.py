@@ -10,8 +10,8 @@ from claude_iterate.cli.command_table import group
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.errors import SettingsProblem
-from claude_iterate.sinks.notifications.delivery import Delivery
-from claude_iterate.sinks.notifications.notices import trial
+from claude_iterate.sinks.notices import trial
+from claude_iterate.sinks.notifier import Delivery
 
 
 @options.command("test", workspace=False)

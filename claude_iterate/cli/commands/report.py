@@ -14,8 +14,8 @@ from claude_iterate.cli.invocation import Invocation
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.system.files import near
 from claude_iterate.views import run_view
-from claude_iterate.views.report import report_pages
-from claude_iterate.views.report.night_report import NightReport, missing_report, night_report
+from claude_iterate.views.night_report import NightReport, missing_report, night_report
+from claude_iterate.views.pages import report_pages
 
 _ENDS = {"html": ".html", "md": ".md", "json": ".json"}
 

@@ -10,10 +10,9 @@ from claude_iterate.cli import completion, options, output, questions
 from claude_iterate.cli.command_table import group
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.output import printable
-from claude_iterate.core.formats import plain, plural
+from claude_iterate.core.formats import head, plain, plural
 from claude_iterate.core.redact import mask_setting
 from claude_iterate.errors import SettingsProblem
-from claude_iterate.text.line_blocks import head
 from claude_iterate.views.settings_view import as_words
 from claude_iterate.workspace import templates
 from claude_iterate.workspace.files.folders import remove

@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 from starlette.concurrency import run_in_threadpool
 
-from claude_iterate.views.web.drawn_page import Drawn, panel
+from claude_iterate.views.pages.drawn_page import Drawn, panel
 
 PAUSE = 0.5
 """Seconds between two looks."""

@@ -31,12 +31,11 @@ from claude_iterate.operations.dashboard.access_rules import (
 from claude_iterate.operations.dashboard.page_followers import Cursor, PageFollower, PageFollowers, message
 from claude_iterate.operations.steering import ask
 from claude_iterate.system.crash_reports import write_crash_report
-from claude_iterate.views.report import report_pages
-from claude_iterate.views.report.night_report import missing_report, night_report
-from claude_iterate.views.web import listing_page, run_page
-from claude_iterate.views.web.drawn_page import STATIC, page
-from claude_iterate.views.web.listing_page import WatchedProject
-from claude_iterate.views.web.run_page import WatchedRun
+from claude_iterate.views.night_report import missing_report, night_report
+from claude_iterate.views.pages import listing_page, report_pages, run_page
+from claude_iterate.views.pages.drawn_page import STATIC, page
+from claude_iterate.views.pages.listing_page import WatchedProject
+from claude_iterate.views.pages.run_page import WatchedRun
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import notes

@@ -12,8 +12,8 @@ from claude_iterate.core.formats import cost, duration, money, plural
 from claude_iterate.core.sanitize import sanitize_terminal
 from claude_iterate.core.tones import Tone
 from claude_iterate.text import local_times
+from claude_iterate.views.history_view import green_tests
 from claude_iterate.views.iteration_rows import Row
-from claude_iterate.views.run_totals import green_tests
 from claude_iterate.views.settings_view import short_count
 
 _SEEN = 50

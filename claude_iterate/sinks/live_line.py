@@ -10,10 +10,10 @@ from claude_iterate.core.formats import age, clip, money, width
 from claude_iterate.core.settings.declared import StopSettings
 from claude_iterate.core.state.condition import items_done
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.sinks.console.safe_stream import Output
+from claude_iterate.sinks.safe_stream import Output
 from claude_iterate.text import run_lines
+from claude_iterate.text.run_lines import words_for
 from claude_iterate.text.tool_lines import headline
-from claude_iterate.text.wait_lines import words_for
 
 PAUSE = 0.2
 """Least time between two drawings."""

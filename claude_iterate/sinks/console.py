@@ -16,8 +16,8 @@ from claude_iterate.core.outcomes.classes import FINE, RETRIED
 from claude_iterate.core.settings.declared import StopSettings
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.tones import Tone, tone_of_line
-from claude_iterate.sinks.console.live_line import LiveLine
-from claude_iterate.sinks.console.safe_stream import BOLD, CYAN, DIM, GREEN, RED, YELLOW, Output
+from claude_iterate.sinks.live_line import LiveLine
+from claude_iterate.sinks.safe_stream import BOLD, CYAN, DIM, GREEN, RED, YELLOW, Output
 from claude_iterate.text import event_lines, proof_lines, run_lines
 from claude_iterate.text.claude_lines import Transcript
 from claude_iterate.text.ending_lines import closing

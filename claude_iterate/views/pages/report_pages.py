@@ -11,9 +11,8 @@ from typing import Any
 from claude_iterate.core.formats import cost, duration, one_line, plural
 from claude_iterate.core.sanitize import sanitize_terminal
 from claude_iterate.text import local_times
-from claude_iterate.views.iteration_charts import draw_charts, row_words
-from claude_iterate.views.report.diffstats import Diffstat, FileView
-from claude_iterate.views.report.night_report import NightReport, RunOfTask
+from claude_iterate.views.night_report import Diffstat, FileView, NightReport, RunOfTask
+from claude_iterate.views.pages.charts import draw_charts, row_words
 from claude_iterate.views.run_view import short_id
 from claude_iterate.views.settings_view import short_count
 from claude_iterate.views.story import verdict

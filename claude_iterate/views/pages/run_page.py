@@ -20,14 +20,15 @@ from claude_iterate.core.rules.next_steps import go_on
 from claude_iterate.core.sanitize import sanitize_terminal
 from claude_iterate.core.state.condition import items_done
 from claude_iterate.text import local_times
-from claude_iterate.text.wait_lines import words_for
-from claude_iterate.views import iteration_charts, watched_workspace
-from claude_iterate.views.run_totals import history_of
+from claude_iterate.text.run_lines import words_for
+from claude_iterate.views import watched_workspace
+from claude_iterate.views.history_view import history_of
+from claude_iterate.views.pages import charts
+from claude_iterate.views.pages.drawn_page import Drawn, TimelineLine, panel
 from claude_iterate.views.run_view import short_id
 from claude_iterate.views.settings_view import short_count
 from claude_iterate.views.story import Story
 from claude_iterate.views.watched_workspace import Seen, WatchedWorkspace
-from claude_iterate.views.web.drawn_page import Drawn, TimelineLine, panel
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import notes
@@ -158,7 +159,7 @@ def _values(picture: RunPicture, story: Story, timeline: Sequence[TimelineLine])
     """What each panel is made from. Charts and table have a call of Claude when it is over, so that what is long is
     sent again only then."""
     rows = history_of(story).iterations[: len(story.rows.ended)]
-    table = [iteration_charts.row_words(row) for row in reversed(rows[-_ROWS:])]
+    table = [charts.row_words(row) for row in reversed(rows[-_ROWS:])]
     measured = story.state.work.last_measure
     changes = measured.changes if measured is not None else None
     tools = [line for line in timeline if line.event in {"ToolCalled", "ToolAnswered"}][-_TOOLS:]
@@ -166,7 +167,7 @@ def _values(picture: RunPicture, story: Story, timeline: Sequence[TimelineLine])
         "head": _head(picture, story),
         "figures": {"figures": _figures(picture, story)},
         "watch": _watch(picture, story),
-        "charts": {"charts": iteration_charts.draw_charts(rows)},
+        "charts": {"charts": charts.draw_charts(rows)},
         "iterations": {"rows": table, "more": max(0, len(rows) - _ROWS)},
         "work": {"measured": measured, "changes": changes, "files": changes.files[:_FILES] if changes else ()},
         "tools": {"lines": tools[::-1], "total": _tools(story)},
