@@ -89,7 +89,7 @@ def words_of(picture: Path) -> list[str]:
     """What a picture of the terminal says, down to the place of the log."""
     texts = ElementTree.parse(picture).getroot().iter("{http://www.w3.org/2000/svg}text")
     words = [same_words(text.text or "") for text in texts]
-    return words[: next(number for number, text in enumerate(words) if text.startswith("Log:"))]
+    return words[: next(number for number, text in enumerate(words) if text.strip().startswith("Log:"))]
 
 
 def checksum(folder: Path) -> str:
