@@ -20,10 +20,9 @@ from claude_iterate.core.rules.verdicts import Ask, Begin, Finish, ProofStep, Ru
 from claude_iterate.core.state.work import find_contradiction, find_progress
 from claude_iterate.engine.shell_command import ProgramEnd, run_program, shell_program
 from claude_iterate.engine.supervisor import Supervisor
-from claude_iterate.project.junit_files import JunitProblem, find_written, read_junit_files
 from claude_iterate.project.project_work import Look, Work
 from claude_iterate.project.snapshots import Place
-from claude_iterate.project.suite_results import Counts, read_summary
+from claude_iterate.project.suite_results import Counts, JunitProblem, find_written, read_junit_files, read_summary
 from claude_iterate.system import processes
 from claude_iterate.workspace.layout import Layout
 

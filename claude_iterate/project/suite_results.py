@@ -1,10 +1,18 @@
-"""How many tests passed, failed, could not run and were skipped, read from what test runners print for people."""
+"""How many tests passed, failed, could not run and were skipped: from what test runners print for people, and from the
+JUnit files that most of them can write.
+
+JUnit files are exact, so they come first. Only those that the command wrote count. A document type is refused: it is
+not needed, and its entities can explode.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from xml.parsers import expat
 
 import msgspec
 
@@ -12,12 +20,11 @@ _NAMES_KEPT = 20
 _LONGEST = 1_000
 """Characters of a line that are read."""
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
-Lines = Sequence[str]
 
 
 class Counts(msgspec.Struct, frozen=True):
     """One summary. `errors` are tests or files that could not run at all; `red` names tests that failed or could not
-    run, the first of them; `at` is the line of the summary: the last summary of an output counts."""
+    run, the first of them; `at` is where the summary ends: the last summary of an output counts."""
 
     how: str
     passed: int = 0
@@ -28,16 +35,16 @@ class Counts(msgspec.Struct, frozen=True):
     at: int = 0
 
 
+Reader = Callable[[str, list[re.Match[str]]], Counts]
+_READERS: list[tuple[re.Pattern[str], Reader]] = []
+"""Each with the summary of its runner, or what the runner prints in place of one."""
+
+
 def read_summary(output: str) -> Counts | None:
     """What the last summary in an output says; None when no runner is known by it."""
-    lines = [_plain(line[: 4 * _LONGEST])[:_LONGEST] for line in output.split("\n")]
-    found = [counts for reader in _READERS if (counts := reader(lines)) is not None]
+    text = "\n".join(_plain(line[: 4 * _LONGEST])[:_LONGEST] for line in output.split("\n"))
+    found = [reader(text, ends) for summary, reader in _READERS if (ends := list(summary.finditer(text)))]
     return max(found, key=lambda counts: counts.at, default=None)
-
-
-def first_names(names: Iterable[str]) -> tuple[str, ...]:
-    """The first names, each once."""
-    return tuple(dict.fromkeys(names))[:_NAMES_KEPT]
 
 
 def _plain(line: str) -> str:
@@ -45,303 +52,317 @@ def _plain(line: str) -> str:
     return _ANSI.sub("", line).rstrip("\r").rpartition("\r")[2].rstrip()
 
 
+def _reads(*summaries: str) -> Callable[[Reader], Reader]:
+    """The reader gets the whole output and all places in it where one of these patterns matches."""
+
+    def register(reader: Reader) -> Reader:
+        _READERS.append((_lines("|".join(summaries)), reader))
+        return reader
+
+    return register
+
+
+def _lines(pattern: str) -> re.Pattern[str]:
+    return re.compile(f"^(?:{pattern})", re.MULTILINE)
+
+
+def _first(names: Iterable[str]) -> tuple[str, ...]:
+    """The first names, each once."""
+    return tuple(dict.fromkeys(names))[:_NAMES_KEPT]
+
+
 def _number(found: str | None) -> int:
     """A count; nothing counts as 0. An absurd one is cut off."""
     return int(found[:9]) if found else 0
 
 
-def _by_word(text: str) -> Counter[str]:
+def _by_word(text: str | None) -> Counter[str]:
     """`2 failed, 1 passed` as figures by word; 0 for a word that is not there."""
-    return Counter({word: _number(figure) for figure, word in re.findall(r"(\d+) ([a-z]+)", text)})
+    return Counter({word: _number(figure) for figure, word in re.findall(r"(\d+) ([a-z]+)", text or "")})
 
 
-def _matches(pattern: re.Pattern[str], lines: Lines) -> list[tuple[int, re.Match[str]]]:
-    """The lines that match, with their places."""
-    return [(at, found) for at, line in enumerate(lines) if (found := pattern.match(line))]
-
-
-def _names(pattern: re.Pattern[str], lines: Lines) -> tuple[str, ...]:
-    """What the first group of the pattern finds in these lines."""
-    return first_names(found[1] for _, found in _matches(pattern, lines))
+def _sums(ends: Sequence[re.Match[str]], *groups: int) -> list[int]:
+    """The sums of these groups over several summaries."""
+    return [sum(_number(end[group]) for end in ends) for group in groups]
 
 
 _WORD = r"(?:failed|passed|skipped|deselected|xfailed|xpassed|warnings?|errors?|rerun|subtests passed)"
-_PYTEST = re.compile(
-    rf"^=*\s?((?:\d+ {_WORD})(?:, \d+ {_WORD})*|no tests ran) in [\d.]+m?s(?: \([\d:. dayhs,]+\))?\s?=*$"
-)
-_PYTEST_RED = re.compile(r"^(?:FAILED|ERROR) (\S.*?)(?: - .*)?$")
+_PYTEST_RED = _lines(r"(?:FAILED|ERROR) (\S.*?)(?: - .*)?$")
 
 
-def _pytest(lines: Lines) -> Counts | None:
+@_reads(rf"=*\ ?((?:\d+ {_WORD})(?:, \d+ {_WORD})*|no tests ran) in [\d.]+m?s(?: \([\d:. dayhs,]+\))? ?=*$")
+def _pytest(text: str, ends: list[re.Match[str]]) -> Counts:
     """`2 failed, 1 passed, 1 error in 0.43s`, with or without the line around it."""
-    found = _matches(_PYTEST, lines)
-    if not found:
-        return None
-    at, match = found[-1]
-    count = _by_word(match[1])
-    begins = max((place for place, line in enumerate(lines[:at]) if "short test summary" in line), default=at)
+    end, count = ends[-1], _by_word(ends[-1][1])
+    _, heading, listed = text[: end.start()].rpartition("short test summary")
     passed, skipped = count["passed"] + count["xpassed"], count["skipped"] + count["xfailed"]
-    errors = count["error"] + count["errors"]
-    return Counts("pytest", passed, count["failed"], errors, skipped, _names(_PYTEST_RED, lines[begins:at]), at)
+    red = _first(_PYTEST_RED.findall(listed)) if heading else ()
+    return Counts("pytest", passed, count["failed"], count["error"] + count["errors"], skipped, red, end.end())
 
 
-_RAN = re.compile(r"^Ran (\d+) tests? in [\d.]+s$")
-_ENDED = re.compile(r"^(?:OK|FAILED|NO TESTS RAN)(?: \(([^)]*)\))?$")
-_UNITTEST_RED = re.compile(r"^(?:FAIL|ERROR|UNEXPECTED SUCCESS): (\S+)(?: \((\S+)\))?")
+_UNITTEST_RED = _lines(r"(?:FAIL|ERROR|UNEXPECTED SUCCESS): (\S+)(?: \((\S+)\))?")
 
 
-def _unittest(lines: Lines) -> Counts | None:
+@_reads(r"Ran (\d+) tests? in [\d.]+s\n(?:.*\n){0,2}?(?:OK|FAILED|NO TESTS RAN)(?: \(([^)\n]*)\))?$")
+def _unittest(text: str, ends: list[re.Match[str]]) -> Counts:
     """`Ran 6 tests in 0.001s`, and below it how they ended."""
-    found = _matches(_RAN, lines)
-    if not found:
-        return None
-    at, match = found[-1]
-    ends = _matches(_ENDED, lines[at + 1 : at + 4])
-    if not ends:
-        return None
-    parts = re.findall(r"([a-z ]+)=(\d+)", ends[0][1][1] or "")
-    count = Counter({name.strip(): _number(figure) for name, figure in parts})
+    end = ends[-1]
+    count = Counter({name: _number(figure) for name, figure in re.findall(r"([a-z][a-z ]*)=(\d+)", end[2] or "")})
     failed, errors = count["failures"] + count["unexpected successes"], count["errors"]
     skipped = count["skipped"] + count["expected failures"]
-    red = first_names(named[2] or named[1] for _, named in _matches(_UNITTEST_RED, lines[:at]))
-    return Counts("unittest", max(0, _number(match[1]) - failed - errors - skipped), failed, errors, skipped, red, at)
+    red = _first(place or name for name, place in _UNITTEST_RED.findall(text, 0, end.start()))
+    passed = max(0, _number(end[1]) - failed - errors - skipped)
+    return Counts("unittest", passed, failed, errors, skipped, red, end.end())
 
 
-_JEST = re.compile(r"^Tests: +((?:\d+ (?:failed|passed|skipped|todo|pending), )*)\d+ total$")
-_JEST_RED = re.compile(r"^  ● (.+ › .+|\S.*)$")
+_JEST_RED = _lines(r"  ● (.+ › .+|\S.*)$")
 _JEST_BROKEN = "Test suite failed to run"
-_JEST_EMPTY = re.compile(r"^No tests found, exiting with code")
 
 
-def _jest(lines: Lines) -> Counts | None:
+@_reads(r"Tests: +((?:\d+ (?:failed|passed|skipped|todo|pending), )*)\d+ total$", "No tests found, exiting with code")
+def _jest(text: str, ends: list[re.Match[str]]) -> Counts:
     """`Tests:       2 failed, 1 skipped, 2 passed, 5 total`; a file that does not load is an error."""
-    found = _matches(_JEST, lines)
-    if not found:
-        return _empty("jest", _JEST_EMPTY, lines)
-    at, match = found[-1]
-    count = _by_word(match[1])
-    named = [named[1] for _, named in _matches(_JEST_RED, lines[:at])]
-    red = first_names(name for name in named if name not in (_JEST_BROKEN, "Console"))
+    end, count = ends[-1], _by_word(ends[-1][1])
+    named = _JEST_RED.findall(text, 0, end.start())
+    red = _first(name for name in named if name not in (_JEST_BROKEN, "Console"))
     skipped = count["skipped"] + count["todo"] + count["pending"]
-    return Counts("jest", count["passed"], count["failed"], named.count(_JEST_BROKEN), skipped, red, at)
+    return Counts("jest", count["passed"], count["failed"], named.count(_JEST_BROKEN), skipped, red, end.end())
 
 
-def _empty(runner: str, pattern: re.Pattern[str], lines: Lines) -> Counts | None:
-    """The runner says that there are no tests."""
-    return next((Counts(runner, at=at) for at, _ in _matches(pattern, lines)), None)
+_VITEST_SUITES = _lines(r".*Failed Suites (\d+)")
+_VITEST_RED = _lines(r" FAIL  (.+?)(?: \[ .* \])?$")
 
 
-_VITEST = re.compile(r"^ +Tests +((?:\d+ \w+(?: expected fail)? ?\|? ?)+\(\d+\)|no tests)$")
-_VITEST_SUITES = re.compile(r"^.*Failed Suites (\d+)")
-_VITEST_RED = re.compile(r"^ FAIL  (.+?)(?: \[ .* \])?$")
-_VITEST_EMPTY = re.compile(r"^No test files found, exiting with code")
-
-
-def _vitest(lines: Lines) -> Counts | None:
+@_reads(r" +Tests +((?:\d+ \w+(?: expected fail)? (?:\| )?)+\(\d+\)|no tests)$", "No test files found, exiting with code")
+def _vitest(text: str, ends: list[re.Match[str]]) -> Counts:
     """`Tests  2 failed | 2 passed | 1 skipped (5)`; a file that does not load is an error."""
-    found = _matches(_VITEST, lines)
-    if not found:
-        return _empty("vitest", _VITEST_EMPTY, lines)
-    at, match = found[-1]
-    count = _by_word(match[1])
-    errors = sum(_number(suites[1]) for _, suites in _matches(_VITEST_SUITES, lines[:at]))
-    red = _names(_VITEST_RED, lines[:at])
-    return Counts("vitest", count["passed"], count["failed"], errors, count["skipped"] + count["todo"], red, at)
+    end, count = ends[-1], _by_word(ends[-1][1])
+    errors = sum(map(_number, _VITEST_SUITES.findall(text, 0, end.start())))
+    red, skipped = _first(_VITEST_RED.findall(text, 0, end.start())), count["skipped"] + count["todo"]
+    return Counts("vitest", count["passed"], count["failed"], errors, skipped, red, end.end())
 
 
-_PASSING = re.compile(r"^  (\d+) passing \([\d.]+\w+\)$")
-_MOCHA_OTHER = re.compile(r"^  (\d+) (pending|failing)$")
-_MOCHA_RED = re.compile(r"^  \d+\) (.+)$")
-_MOCHA_BROKEN = re.compile(r"^\s*(?:Exception during run: |✖ ERROR: |Error: Cannot find module )")
-_MOCHA_EMPTY = re.compile(r"^Error: No test files found")
+_MOCHA_RED = _lines(r"  \d+\) (.+(?:\n     .+){0,7}?):$")
 
 
-def _mocha(lines: Lines) -> Counts | None:
-    """`2 passing (16ms)`, and below it what is pending and failing."""
-    found = _matches(_PASSING, lines)
-    if not found:
-        broken = [Counts("mocha", errors=1, at=at) for at, _ in _matches(_MOCHA_BROKEN, lines)]
-        return _empty("mocha", _MOCHA_EMPTY, lines) or next(iter(broken), None)
-    at, match = found[-1]
-    others = Counter({word[2]: _number(word[1]) for _, word in _matches(_MOCHA_OTHER, lines[at + 1 : at + 3])})
-    red = first_names(_mocha_name(lines, place) for place, _ in _matches(_MOCHA_RED, lines) if place > at)
-    return Counts("mocha", _number(match[1]), others["failing"], 0, others["pending"], red, at)
-
-
-def _mocha_name(lines: Lines, at: int) -> str:
-    """The names of the suites and of the test stand below each other, up to a colon."""
-    parts = [lines[at].split(") ", 1)[1]]
-    for line in lines[at + 1 : at + 8]:
-        if parts[-1].endswith(":") or not line.startswith("     "):
-            break
-        parts.append(line.strip())
-    return " ".join(parts).removesuffix(":")
-
-
-_NODE = re.compile(r"^(?:#|ℹ) (tests|pass|fail|cancelled|skipped|todo) (\d+)$")
-_TAP_RED = re.compile(r"^\s*not ok \d+ - (.*?)(?: # .*)?$")
-_SPEC_RED = re.compile(r"^\s*✖ (.*) \([\d.]+m?s\)$")
-
-
-def _node(lines: Lines) -> Counts | None:
-    """`# pass 2` and the like, or with `ℹ`; what was cancelled could not run."""
-    begins = [at for at, match in _matches(_NODE, lines) if match[1] == "tests"]
-    if not begins:
-        return None
-    at = begins[-1]
-    count = Counter({match[1]: _number(match[2]) for _, match in _matches(_NODE, lines[at : at + 8])})
-    if not {"pass", "fail"} <= count.keys():
-        return None
-    # A suite that failed because a test in it did is no test.
-    failed = [(place, named[1]) for place, named in _matches(_TAP_RED, lines)]
-    red = [name for place, name in failed if not any("subtestsFailed" in line for line in lines[place + 1 : place + 8])]
-    red += _names(_SPEC_RED, lines[at:])
-    skipped = count["skipped"] + count["todo"]
-    return Counts("node", count["pass"], count["fail"], count["cancelled"], skipped, first_names(red), at)
-
-
-_CARGO_BEGIN = re.compile(r"^running \d+ tests?$")
-_CARGO = re.compile(
-    r"^test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored; \d+ measured; \d+ filtered out"
+@_reads(
+    r"  (\d+) passing \([\d.]+\w+\)$(?:\n  (\d+) pending$)?(?:\n  (\d+) failing$)?",
+    r" *(?:(Exception during run: |✖ ERROR: |Error: Cannot find module )|Error: No test files found)",
 )
-_CARGO_BROKEN = re.compile(r"^error: could not compile ")
-_CARGO_RED = re.compile(r"^test (\S+)(?: - should panic)? \.\.\. FAILED$")
+def _mocha(text: str, ends: list[re.Match[str]]) -> Counts:
+    """`2 passing (16ms)`, and below it what is pending and failing. A name goes over several lines, up to a colon."""
+    end = next((end for end in reversed(ends) if end[1]), ends[-1])
+    red = _first(re.sub(r"\n *", " ", name) for name in _MOCHA_RED.findall(text, end.end()))
+    return Counts("mocha", _number(end[1]), _number(end[3]), int(bool(end[4])), _number(end[2]), red, end.end())
 
 
-def _cargo(lines: Lines) -> Counts | None:
+# A suite that failed because a test in it did is no test.
+_TAP_RED = _lines(r"[ \t]*not ok \d+ - (.*?)(?: # .*)?\n(?!(?:.*\n){0,7}.*subtestsFailed)")
+_SPEC_RED = _lines(r"[ \t]*✖ (.*) \([\d.]+m?s\)$")
+_NODE = ("tests", "suites", "pass", "fail", "cancelled", "skipped", "todo")
+
+
+@_reads(r"\n".join(rf"[#ℹ] {word} (\d+)" for word in _NODE))
+def _node(text: str, ends: list[re.Match[str]]) -> Counts:
+    """`# pass 2` and the like, or with `ℹ`; what was cancelled could not run."""
+    end = ends[-1]
+    _tests, _suites, passed, failed, cancelled, skipped, todo = map(_number, end.groups())
+    red = _first([*_TAP_RED.findall(text), *_SPEC_RED.findall(text, end.end())])
+    return Counts("node", passed, failed, cancelled, skipped + todo, red, end.end())
+
+
+_CARGO = r"test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored; \d+ measured; \d+ filtered out"
+_CARGO_RED = _lines(r"test (\S+)(?: - should panic)? \.\.\. FAILED$")
+
+
+@_reads(_CARGO, r"(error: could not compile )")
+def _cargo(text: str, ends: list[re.Match[str]]) -> Counts:
     """Each test program has a block of its own; they are summed up. In a block the last line counts, because a test
     may have printed such a line, too."""
-    results: list[tuple[int, int, int]] = []
-    at, open_block = 0, False
-    for place, line in enumerate(lines):
-        if _CARGO_BEGIN.match(line):
-            open_block = False
-        elif match := _CARGO.match(line):
-            figures = _number(match[1]), _number(match[2]), _number(match[3])
-            results[-1 if open_block else len(results) :] = [figures]
-            at, open_block = place, True
-    broken = [place for place, _ in _matches(_CARGO_BROKEN, lines)]
-    if not results and not broken:
-        return None
-    passed, failed, ignored = (sum(block[which] for block in results) for which in range(3))
-    return Counts("cargo", passed, failed, len(broken[:1]), ignored, _names(_CARGO_RED, lines), max([at, *broken]))
+    blocks = [list(_lines(_CARGO).finditer(block)) for block in _lines(r"running \d+ tests?$").split(text)]
+    passed, failed, ignored = _sums([results[-1] for results in blocks if results], 1, 2, 3)
+    errors = int(any(end[4] for end in ends))
+    return Counts("cargo", passed, failed, errors, ignored, _first(_CARGO_RED.findall(text)), ends[-1].end())
 
 
-_GO_TEST = re.compile(r"^--- (PASS|FAIL|SKIP): (\S+) \([\d.]+s\)$")
-_GO_RUN = re.compile(r"^=== RUN   ([^\s/]+)$")
-_GO_PACKAGE = re.compile(r"^(ok  |FAIL|\?   )\t(\S+)(?:\t| \[)(.*)$")
+_GO_TEST = _lines(r"--- (PASS|FAIL|SKIP): (\S+) \([\d.]+s\)$")
+_GO_RUN = _lines(r"=== RUN   ([^\s/]+)$")
 
 
-def _go(lines: Lines) -> Counts | None:
-    """With -v every test is told, and counted if it was begun; without, packages that passed and tests that failed.
-    A package that is told both ways failed."""
+@_reads(r"(ok  |FAIL|\?   )\t(\S+)(?:\t| \[)(.*)$")
+def _go(text: str, ends: list[re.Match[str]]) -> Counts:
+    """`go test -v` lists every test, and it counts if it was begun; without -v only packages that passed and tests that
+    failed are listed. A package that is listed both ways failed."""
     packages: dict[str, str] = {}
-    found = _matches(_GO_PACKAGE, lines)
-    for _, match in found:
-        if packages.get(match[2]) not in {"FAIL", "error"}:
-            packages[match[2]] = "error" if "failed]" in match[3] else match[1].strip()
-    if not found:
-        return None
-    begun = {match[1] for _, match in _matches(_GO_RUN, lines)}
-    tests = [(match[1], match[2]) for _, match in _matches(_GO_TEST, lines) if not begun or match[2] in begun]
+    for end in ends:
+        if packages.get(end[2]) not in {"FAIL", "error"}:
+            packages[end[2]] = "error" if "failed]" in end[3] else end[1].strip()
+    begun = set(_GO_RUN.findall(text))
+    tests = [(how, name) for how, name in _GO_TEST.findall(text) if not begun or name in begun]
     red = [name for how, name in tests if how == "FAIL"]
-    failing = [name for name, how in packages.items() if how == "FAIL"]
     broken = [name for name, how in packages.items() if how == "error"]
-    errors = len(broken) + (1 if failing and not red else 0)
+    errors = len(broken) + (1 if "FAIL" in packages.values() and not red else 0)
     passed = sum(how == "PASS" for how, _ in tests) if begun else sum(how == "ok" for how in packages.values())
     skipped = sum(how == "SKIP" for how, _ in tests)
-    return Counts("go", passed, len(red), errors, skipped, first_names(red + broken), found[-1][0])
+    return Counts("go", passed, len(red), errors, skipped, _first(red + broken), ends[-1].end())
 
 
-_RSPEC = re.compile(
-    r"^(\d+) examples?, (\d+) failures?(?:, (\d+) pending)?(?:, (\d+) errors? occurred outside of examples)?$"
-)
-_RSPEC_RED = re.compile(r"^rspec \S+ # (.+)$")
+_RSPEC_RED = _lines(r"rspec \S+ # (.+)$")
 
 
-def _rspec(lines: Lines) -> Counts | None:
+@_reads(r"(\d+) examples?, (\d+) failures?(?:, (\d+) pending)?(?:, (\d+) errors? occurred outside of examples)?$")
+def _rspec(text: str, ends: list[re.Match[str]]) -> Counts:
     """`3 examples, 1 failure, 1 pending`."""
-    found = _matches(_RSPEC, lines)
-    if not found:
-        return None
-    at, match = found[-1]
-    examples, failed, pending, errors = map(_number, match.groups())
-    red = _names(_RSPEC_RED, lines[at:])
-    return Counts("rspec", max(0, examples - failed - pending), failed, errors, pending, red, at)
+    end = ends[-1]
+    examples, failed, pending, errors = map(_number, end.groups())
+    red = _first(_RSPEC_RED.findall(text, end.end()))
+    return Counts("rspec", max(0, examples - failed - pending), failed, errors, pending, red, end.end())
 
 
-_CTEST = re.compile(r"^\d+% tests passed, (\d+) tests? failed out of (\d+)$")
-_CTEST_LISTED = re.compile(r"^\s+\d+ - (\S+) \((.+)\)$")
-_CTEST_EMPTY = re.compile(r"^No tests were found!!!$")
+_CTEST_LISTED = _lines(r"[ \t]+\d+ - (\S+) \((.+)\)$")
 
 
-def _ctest(lines: Lines) -> Counts | None:
+@_reads(r"\d+% tests passed, (\d+) tests? failed out of (\d+)$", r"No tests were found!!!$")
+def _ctest(text: str, ends: list[re.Match[str]]) -> Counts:
     """`67% tests passed, 1 tests failed out of 3`; tests that did not run are listed below it."""
-    found = _matches(_CTEST, lines)
-    if not found:
-        return _empty("ctest", _CTEST_EMPTY, lines)
-    at, match = found[-1]
-    listed = [(named[1], named[2]) for _, named in _matches(_CTEST_LISTED, lines[at:])]
-    skipped = sum(how in {"Skipped", "Disabled"} for _, how in listed)
-    errors = sum(how == "Not Run" for _, how in listed)
-    failed = max(0, _number(match[1]) - errors)
-    red = first_names(name for name, how in listed if how not in {"Skipped", "Disabled"})
-    return Counts("ctest", max(0, _number(match[2]) - failed - errors - skipped), failed, errors, skipped, red, at)
+    end = ends[-1]
+    listed = _CTEST_LISTED.findall(text, end.end())
+    red = [name for name, how in listed if how not in {"Skipped", "Disabled"}]
+    errors, skipped = sum(how == "Not Run" for _, how in listed), len(listed) - len(red)
+    failed = max(0, _number(end[1]) - errors)
+    passed = max(0, _number(end[2]) - failed - errors - skipped)
+    return Counts("ctest", passed, failed, errors, skipped, _first(red), end.end())
 
 
-_SUREFIRE = re.compile(r"^(?:\[\w+\] )?Tests run: (\d+), Failures: (\d+), Errors: (\d+), Skipped: (\d+)$")
-_SUREFIRE_RED = re.compile(r"^\[ERROR\]   ([\w$]+\.[\w.$]+)(?:->|:|\(| |$)")
-_MAVEN_BROKEN = re.compile(r"^\[ERROR\] COMPILATION ERROR")
+_SUREFIRE_RED = _lines(r"\[ERROR\]   ([\w$]+\.[\w.$]+)(?:->|:|\(| |$)")
 
 
-def _surefire(lines: Lines) -> Counts | None:
+@_reads(
+    r".*Results ?:\n(?:(?!.*Results ?:$).*\n)*?(?:\[\w+\] )?"
+    r"Tests run: (\d+), Failures: (\d+), Errors: (\d+), Skipped: (\d+)$",
+    r"\[ERROR\] (COMPILATION ERROR)",
+)
+def _surefire(text: str, ends: list[re.Match[str]]) -> Counts:
     """`Tests run: 5, Failures: 1, Errors: 1, Skipped: 1` below `Results:`, of each module."""
-    modules: list[tuple[int, ...]] = []
-    at, awaited = 0, False
-    for place, line in enumerate(lines):
-        if line.endswith(("Results:", "Results :")):
-            awaited = True
-        elif awaited and (match := _SUREFIRE.match(line)):
-            modules.append(tuple(map(_number, match.groups())))
-            at, awaited = place, False
-    broken = [place for place, _ in _matches(_MAVEN_BROKEN, lines)]
-    if not modules and not broken:
-        return None
-    ran, failed, errors, skipped = (sum(module[which] for module in modules) for which in range(4))
-    passed, red = max(0, ran - failed - errors - skipped), _names(_SUREFIRE_RED, lines)
-    return Counts("surefire", passed, failed, errors + len(broken[:1]), skipped, red, max([at, *broken]))
+    ran, failed, errors, skipped = _sums(ends, 1, 2, 3, 4)
+    passed, broken = max(0, ran - failed - errors - skipped), any(end[5] for end in ends)
+    red = _first(_SUREFIRE_RED.findall(text))
+    return Counts("surefire", passed, failed, errors + broken, skipped, red, ends[-1].end())
 
 
-_DOTNET = re.compile(
-    r"^(?:Passed|Failed|Skipped)!\s+- Failed:\s+(\d+), Passed:\s+(\d+), Skipped:\s+(\d+), Total:\s+\d+"
+_DOTNET_RED = _lines(r"  Failed (\S.*?) \[.*\]$")
+
+
+@_reads(
+    r"(?:Passed|Failed|Skipped)! +- Failed: +(\d+), Passed: +(\d+), Skipped: +(\d+), Total: +\d+", r"(Build FAILED\.)$"
 )
-_DOTNET_RED = re.compile(r"^  Failed (\S.*?) \[.*\]$")
-_DOTNET_BROKEN = re.compile(r"^Build FAILED\.$")
-
-
-def _dotnet(lines: Lines) -> Counts | None:
+def _dotnet(text: str, ends: list[re.Match[str]]) -> Counts:
     """`Failed!  - Failed: 1, Passed: 2, Skipped: 0, Total: 3`, of each assembly."""
-    found = _matches(_DOTNET, lines)
-    broken = [place for place, _ in _matches(_DOTNET_BROKEN, lines)]
-    if not found and not broken:
-        return None
-    failed, passed, skipped = (sum(_number(match[which]) for _, match in found) for which in range(1, 4))
-    at = max([*(place for place, _ in found), *broken])
-    return Counts("dotnet", passed, failed, len(broken[:1]), skipped, _names(_DOTNET_RED, lines), at)
+    failed, passed, skipped = _sums(ends, 1, 2, 3)
+    red = _first(_DOTNET_RED.findall(text))
+    return Counts("dotnet", passed, failed, int(any(end[4] for end in ends)), skipped, red, ends[-1].end())
 
 
-_READERS: tuple[Callable[[Lines], Counts | None], ...] = (
-    _pytest,
-    _unittest,
-    _jest,
-    _vitest,
-    _mocha,
-    _node,
-    _cargo,
-    _go,
-    _rspec,
-    _ctest,
-    _surefire,
-    _dotnet,
+LARGEST = 64 << 20
+"""Bytes of a JUnit file that is read."""
+_MOST_FILES = 500
+_PLACES = (
+    "junit.xml",
+    "junit*.xml",
+    "test-results.xml",
+    "test-results/*.xml",
+    "reports/junit*.xml",
+    "reports/*.xml",
+    "target/surefire-reports/TEST-*.xml",
+    "*/target/surefire-reports/TEST-*.xml",
+    "build/test-results/*/TEST-*.xml",
+    "*/build/test-results/*/TEST-*.xml",
 )
-"""Each reads the lines of an output; None when they are not of its runner."""
+
+
+class JunitProblem(Exception):
+    """A file is no JUnit file, is torn, too large, or unsafe to read."""
+
+
+def find_written(command: str, root: Path, since_ns: int) -> list[Path]:
+    """The JUnit files that a command has written since then: where it says so, or where runners usually put them."""
+    words = (word.strip("'\"").rpartition("=")[2] for word in command.split())
+    named = [root / word for word in words if word.endswith(".xml")]
+    usual = (path for place in _PLACES for path in root.glob(place)) if not named else iter(())
+    found = [path for path in dict.fromkeys([*named, *usual]) if _is_new(path, since_ns)]
+    return found[:_MOST_FILES]
+
+
+def _is_new(path: Path, since_ns: int) -> bool:
+    try:
+        return path.is_file() and path.stat().st_mtime_ns >= since_ns
+    except OSError:
+        return False
+
+
+def read_junit_files(paths: Iterable[Path]) -> Counts | None:
+    """The sum over these files; None without any. A JunitProblem when one cannot be trusted: half a sum would lie."""
+    every = [_Document().read(path) for path in paths]
+    if not every:
+        return None
+    return Counts(
+        "junit",
+        sum(counts.passed for counts in every),
+        sum(counts.failed for counts in every),
+        sum(counts.errors for counts in every),
+        sum(counts.skipped for counts in every),
+        _first([name for counts in every for name in counts.red]),
+    )
+
+
+class _Document:
+    """One file, read piece by piece: its size does not count."""
+
+    def __init__(self) -> None:
+        self._cases = self._failed = self._errors = self._skipped = 0
+        self._red: list[str] = []
+        self._case: str | None = None
+        self._how = ""
+        self._root = ""
+
+    def read(self, path: Path) -> Counts:
+        parser = expat.ParserCreate()
+        parser.StartElementHandler = self._begin
+        parser.EndElementHandler = self._end
+        parser.StartDoctypeDeclHandler = _refuse
+        try:
+            if path.stat().st_size > LARGEST:
+                raise JunitProblem(f"{path.name} is larger than {LARGEST >> 20} MB")
+            with path.open("rb") as file:
+                while piece := file.read(1 << 16):
+                    parser.Parse(piece, False)
+            parser.Parse(b"", True)
+        except (OSError, expat.ExpatError, ValueError) as error:
+            raise JunitProblem(f"{path.name} cannot be read: {os.fsdecode(str(error))}") from None
+        if self._root not in {"testsuites", "testsuite"}:
+            raise JunitProblem(f"{path.name} is no JUnit file")
+        passed = self._cases - self._failed - self._errors - self._skipped
+        return Counts("junit", passed, self._failed, self._errors, self._skipped, _first(self._red))
+
+    def _begin(self, name: str, values: dict[str, str]) -> None:
+        self._root = self._root or name
+        if name == "testcase":
+            self._case, self._how = f"{values.get('classname', '')}.{values.get('name', '')}".strip("."), ""
+        elif self._case is not None and name in {"failure", "error", "skipped"}:
+            # A test can fail and then fail to clean up: the first counts, but a skip never hides a failure.
+            self._how = name if self._how in {"", "skipped"} else self._how
+
+    def _end(self, name: str) -> None:
+        if name != "testcase" or self._case is None:
+            return
+        self._cases += 1
+        self._failed += self._how == "failure"
+        self._errors += self._how == "error"
+        self._skipped += self._how == "skipped"
+        if self._how in {"failure", "error"} and len(self._red) < 100:
+            self._red.append(self._case)
+        self._case = None
+
+
+def _refuse(*_about: object) -> None:
+    raise JunitProblem("it has a document type")

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_iterate.project.junit_files import JunitProblem, find_written, read_junit_files
-from claude_iterate.project.suite_results import Counts, read_summary
+from claude_iterate.project.suite_results import Counts, JunitProblem, find_written, read_junit_files, read_summary
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "test-runners"
 
