@@ -1,4 +1,5 @@
-"""Calls of git that read and write nothing but what we ask for: no hooks, no settings of a surrounding git, no prompts.
+"""Calls of git that read and write nothing but what we ask for: no hooks, no settings of a surrounding git, no prompts;
+and an index of our own.
 
 All calls together have a bound on their time. What git cannot do is a GitProblem; the caller decides what that means.
 """
@@ -8,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import shutil
 import subprocess
 import time
 from collections.abc import Iterable, Mapping
@@ -51,20 +53,16 @@ class Git:
     work tree. Without `filters` none of those that git's settings name is started: Claude may have named them."""
 
     def __init__(self, folder: str, environ: Mapping[str, str], repository: str = "", filters: bool = True) -> None:
-        self._folder = folder
+        self.folder = folder
         own = {"GIT_DIR": repository, "GIT_WORK_TREE": folder} if repository else {}
         kept = {name: value for name, value in environ.items() if not name.startswith("GIT_")}
         self._environ = kept | _QUIET | own
         self._filters = filters
         self._against_filters: list[str] | None = None
         self._until = 0.0
-        self._running: list[subprocess.Popen[bytes]] = []
+        self._running: subprocess.Popen[bytes] | None = None
         self._given_up = False
         self.allow()
-
-    def has(self, name: str) -> bool:
-        """There is such a file in the folder."""
-        return os.path.lexists(os.path.join(self._folder, name))
 
     def allow(self, seconds: float = PATIENCE) -> None:
         """From now on calls may take this long, all together. The settings of git may be other ones by now."""
@@ -74,15 +72,8 @@ class Git:
     def give_up(self) -> None:
         """From another thread: end what runs; every further call is a GitProblem."""
         self._given_up = True
-        for process in list(self._running):
+        if (process := self._running) is not None:
             process.kill()
-
-    def drop(self) -> None:
-        """End what was begun and is not waited for any more."""
-        for process in self._running:
-            process.kill()
-            process.communicate()
-        self._running.clear()
 
     def ignores(self, folder: str) -> bool:
         """True for a folder that the repository ignores: then git says nothing of what is in it."""
@@ -96,10 +87,6 @@ class Git:
             self._environ = before
         return True
 
-    def change_folder(self, folder: str) -> None:
-        """From now on calls are made in another folder."""
-        self._folder = folder
-
     def write_objects_to(self, folder: str, repository: str) -> None:
         """New objects go into this folder, uncompressed because they are not kept. Those in the folder of objects of
         the `repository` are still found."""
@@ -112,26 +99,22 @@ class Git:
             "GIT_CONFIG_VALUE_0": "0",
         }
 
-    def start(self, *words: str, index: str = "") -> subprocess.Popen[bytes]:
-        """Begin a call that reads nothing. `index` takes the place of the repository's own index."""
+    def ask(self, *words: str, index: str = "", given: bytes = b"") -> bytes:
+        """What a call prints. `index` takes the place of the repository's own index."""
         options = [*(word for option in OPTIONS for word in ("-c", option)), *self._options_against_filters()]
         environ = self._environ | ({"GIT_INDEX_FILE": index} if index else {})
         pipe = subprocess.PIPE
         try:
             process = subprocess.Popen(
-                ["git", *options, *words], cwd=self._folder, env=environ, stdin=pipe, stdout=pipe, stderr=pipe
+                ["git", *options, *words], cwd=self.folder, env=environ, stdin=pipe, stdout=pipe, stderr=pipe
             )
         except OSError as error:
-            gone = not os.path.isdir(self._folder)
-            why = f"{self._folder} is gone" if gone else f"git cannot be started: {error.strerror}"
+            gone = not os.path.isdir(self.folder)
+            why = f"{self.folder} is gone" if gone else f"git cannot be started: {error.strerror}"
             raise GitProblem(why) from None
-        self._running.append(process)
+        self._running = process
         if self._given_up:  # it may have missed this one
             process.kill()
-        return process
-
-    def end(self, process: subprocess.Popen[bytes], given: bytes = b"") -> bytes:
-        """What a call printed. It may have failed."""
         try:
             printed, errors = process.communicate(given, max(0.001, self._until - time.monotonic()))
         except subprocess.TimeoutExpired:
@@ -139,7 +122,7 @@ class Git:
             process.communicate()
             raise GitProblem("git took too long") from None
         finally:
-            self._running.remove(process)
+            self._running = None
         if self._given_up:
             raise GitProblem("the look was given up")
         if process.returncode != 0:
@@ -147,26 +130,23 @@ class Git:
             raise GitProblem(lines[-1] if lines else f"git ended with {process.returncode}")
         return printed
 
-    def ask(self, *words: str, index: str = "", given: bytes = b"") -> bytes:
-        """What a call prints."""
-        return self.end(self.start(*words, index=index), given)
-
     def line(self, *words: str) -> str:
         """The text that a call prints."""
         return os.fsdecode(self.ask(*words)).strip("\n")
 
     def names(self, *words: str, index: str = "", given: bytes = b"") -> list[str]:
         """The names that a call prints."""
-        return split_names(self.ask(*words, index=index, given=given))
+        # Bytes that are no UTF-8 survive the way back.
+        return [os.fsdecode(name) for name in self.ask(*words, index=index, given=given).split(b"\0") if name]
 
     def _options_against_filters(self) -> list[str]:
         """They switch off each filter in all settings that git reads."""
         if self._against_filters is None:
-            self._against_filters, listed = [], b""  # also for the call that lists them
+            self._against_filters, listed = [], list[str]()  # also for the call that lists them
             with contextlib.suppress(GitProblem):  # there are none, or there is no repository
-                listed = self.ask(*_LIST_FILTERS)
+                listed = self.names(*_LIST_FILTERS)
             self._against_filters = None
-            self._against_filters = _switch_off(dict.fromkeys(split_names(listed)))
+            self._against_filters = _switch_off(dict.fromkeys(listed))
         return self._against_filters
 
 
@@ -177,14 +157,71 @@ def _switch_off(keys: Iterable[str]) -> list[str]:
     return [word for key in keys for word in ("-c", f"{key}={'false' if key.endswith('.required') else ''}")]
 
 
-def split_names(printed: bytes) -> list[str]:
-    """Names that git ends with a NUL each. Bytes that are no UTF-8 survive the way back."""
-    return [os.fsdecode(name) for name in printed.split(b"\0") if name]
+Mark = tuple[int, int, int]
+"""Size, time of the last change and inode: another mark is another content."""
 
 
-def join_names(paths: Iterable[str]) -> bytes:
-    """Names for git's standard input, in the same form."""
-    return b"".join(os.fsencode(path) + b"\0" for path in paths)
+def mark(about: os.stat_result) -> Mark:
+    """What shows a change without reading the file."""
+    return about.st_size, about.st_mtime_ns, about.st_ino
+
+
+class IndexCopy:
+    """An index of our own at `path`. It begins as a copy of the user's, and so knows what has not changed since; a
+    store of our own has no other (`users` is empty). A lock on it was left by a killed run: only we use it."""
+
+    def __init__(self, git: Git, path: str, users: str) -> None:
+        self.path = path
+        self._git = git
+        self._users = users
+        self._seed: Mark | None = (-1, -1, -1)
+
+    def renew(self) -> bool:
+        """Begin again if the user's index is another one by now; then True."""
+        _remove(f"{self.path}.lock")
+        seed = _mark_of(self._users) if self._users else (0, 0, 0)
+        if seed == self._seed and os.path.exists(self.path):
+            return False
+        self._seed = seed
+        os.makedirs(os.path.dirname(self.path), exist_ok=True)
+        if seed is None:
+            _remove(self.path)
+        elif self._users:
+            self._copy(seed)
+        return True
+
+    def update(self, *options: str, paths: Iterable[str]) -> None:
+        """Change the entries of these files."""
+        if given := b"".join(os.fsencode(path) + b"\0" for path in paths):
+            self._git.ask("update-index", "-z", *options, "--stdin", index=self.path, given=given)
+
+    def write_tree(self, *options: str) -> str:
+        """The name of the tree that it describes."""
+        return self._git.ask("write-tree", *options, index=self.path).decode().strip()
+
+    def _copy(self, seed: Mark) -> None:
+        # With its time: git takes a file that is as old as the index for one that may have changed since.
+        shutil.copyfile(self._users, f"{self.path}.new")
+        os.utime(f"{self.path}.new", ns=(seed[1], seed[1]))
+        os.replace(f"{self.path}.new", self.path)
+        listed = self._git.names("ls-files", "-v", "-z", index=self.path)
+        # The user told git to take them as unchanged, or to skip them; what is there we look at all the same.
+        self.update("--no-assume-unchanged", paths=[line[2:] for line in listed if line[0].islower()])
+        skipped = [line[2:] for line in listed if line[0] in "sS"]
+        there = [path for path in skipped if os.path.lexists(os.path.join(self._git.folder, path))]
+        self.update("--no-skip-worktree", paths=there)
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+
+
+def _mark_of(path: str) -> Mark | None:
+    try:
+        return mark(os.stat(path))
+    except OSError:
+        return None
 
 
 def has_had_text(root: Path, data: bytes, since: float, environ: Mapping[str, str] = os.environ) -> bool:

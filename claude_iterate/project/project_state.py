@@ -17,9 +17,8 @@ from pathlib import Path
 import msgspec
 
 from claude_iterate.project import scan
-from claude_iterate.project.git import Git, GitProblem
+from claude_iterate.project.git import Git, GitProblem, IndexCopy
 from claude_iterate.project.ignored import ToolOutput
-from claude_iterate.project.index_copy import IndexCopy
 
 LARGEST = 64 << 20
 _MOST = 512 << 20
@@ -151,7 +150,7 @@ class _GitLook:
         if self._prefix and not has_files:
             return self._git.line("hash-object", "-t", "tree", os.devnull)
         of_project = [f"--prefix={self._prefix}"] if self._prefix else []
-        return self._git.ask("write-tree", *of_project, index=self._index.path).decode().strip()
+        return self._index.write_tree(*of_project)
 
     def _is_gone(self, name: str) -> bool:
         """There is no file of this name; a folder is one only as a repository of its own."""

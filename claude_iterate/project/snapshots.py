@@ -12,7 +12,6 @@ import fnmatch
 import hashlib
 import os
 import stat
-import subprocess
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,9 +19,8 @@ from pathlib import Path
 import msgspec
 
 from claude_iterate.core.formats import size
-from claude_iterate.project.git import Git, GitProblem, split_names
+from claude_iterate.project.git import Git, GitProblem, IndexCopy, Mark, mark
 from claude_iterate.project.ignored import ToolOutput, ignore_rules, ignores
-from claude_iterate.project.index_copy import IndexCopy, Mark, mark
 
 REFS = "refs/claude-iterate"
 LARGEST_NEW = 10 << 20
@@ -84,7 +82,7 @@ class Snapshots:
             )
             self._folder, self._top, self.prefix, users = said.split("\n")
             self._users = os.path.join(str(place.root), users)
-            git.change_folder(self._top)
+            git.folder = self._top
             if self.prefix and git.ignores(self.prefix.rstrip("/")):
                 raise GitProblem("the repository around the project ignores it")
         # Workspaces of the same name can be in two projects of one repository.
@@ -101,14 +99,11 @@ class Snapshots:
         gone = set(self._gone)
         try:
             return self._take(name)
-        except GitProblem:
+        except (GitProblem, OSError) as problem:
             self._gone = gone  # our index may not have what was found
+            if isinstance(problem, OSError):
+                raise GitProblem(f"{problem.filename or 'the repository'}: {problem.strerror}") from None
             raise
-        except OSError as error:
-            self._gone = gone
-            raise GitProblem(f"{error.filename or 'the repository'}: {error.strerror}") from None
-        finally:
-            self._git.drop()  # one call of several at a time has failed
 
     def _take(self, name: str) -> Snapshot:
         git = self._git
@@ -117,13 +112,11 @@ class Snapshots:
         if self._index.renew():
             self._gone.clear()
         where = ["--", self.prefix] if self.prefix else []
-        listed = ["ls-files", "-z", "--others", "--exclude-standard", *where]
-        others = git.start(*listed, index=self._index.for_listing)
-        compared = ["diff-files", "-z", "--name-only", "--no-renames", "--ignore-submodules=dirty", *where]
-        differ = git.start(*compared, index=self._index.path)
-        head = git.start("rev-parse", "-q", "--verify", "HEAD")
-        changed = split_names(git.end(differ))
-        found = self._choose(split_names(git.end(others)), changed)
+        # The user's index knows what is tracked although it is ignored.
+        listing = "" if self._users else self._index.path
+        others = git.names("ls-files", "-z", "--others", "--exclude-standard", *where, index=listing)
+        compare = ("diff-files", "-z", "--name-only", "--no-renames", "--ignore-submodules=dirty")
+        found = self._choose(others, git.names(*compare, *where, index=self._index.path))
         if not self._users:  # what was captured in a store of our own and is ignored by now
             ignored = ("ls-files", "-z", "--cached", "--ignored", "--exclude-standard")
             found.gone.extend(git.names(*ignored, index=self._index.path))
@@ -131,8 +124,7 @@ class Snapshots:
         self._index.update("--force-remove", paths=found.gone)
         found.left_out.update(self._add(found.paths))
         self._write(name)
-        tip, branch = self._head(head)
-        return Snapshot(self._tree, self._ref, tip, branch, found.left_out, found.marks)
+        return Snapshot(self._tree, self._ref, *self._head(), found.left_out, found.marks)
 
     def give_up(self) -> None:
         """From another thread: end git's processes; no further one is started."""
@@ -238,17 +230,17 @@ class Snapshots:
         return {}
 
     def _write(self, name: str) -> None:
-        tree = self._git.ask("write-tree", index=self._index.path).decode().strip()
+        tree = self._index.write_tree()
         if tree != self._tree:
             self._tree = tree
             self._ref = f"{REFS}/{ref_name(self.place.workspace)}/{self.place.run}/{name}"
             self._git.ask("update-ref", self._ref, tree)
 
-    def _head(self, process: subprocess.Popen[bytes]) -> tuple[str, str]:
-        try:
-            tip = self._git.end(process).decode().strip()
-        except GitProblem:
-            tip = ""
+    def _head(self) -> tuple[str, str]:
+        """The commit and the branch; empty where there is none."""
+        tip = ""
+        with contextlib.suppress(GitProblem):
+            tip = self._git.line("rev-parse", "-q", "--verify", "HEAD")
         with open(os.path.join(self._folder, "HEAD"), encoding="utf-8", errors="replace") as file:
             said = file.read(4096).strip()
         return tip, said.removeprefix("ref: refs/heads/") if said.startswith("ref: refs/heads/") else ""

@@ -133,7 +133,9 @@ _VITEST_SUITES = _lines(r".*Failed Suites (\d+)")
 _VITEST_RED = _lines(r" FAIL  (.+?)(?: \[ .* \])?$")
 
 
-@_reads(r" +Tests +((?:\d+ \w+(?: expected fail)? (?:\| )?)+\(\d+\)|no tests)$", "No test files found, exiting with code")
+@_reads(
+    r" +Tests +((?:\d+ \w+(?: expected fail)? (?:\| )?)+\(\d+\)|no tests)$", "No test files found, exiting with code"
+)
 def _vitest(text: str, ends: list[re.Match[str]]) -> Counts:
     """`Tests  2 failed | 2 passed | 1 skipped (5)`; a file that does not load is an error."""
     end, count = ends[-1], _by_word(ends[-1][1])
