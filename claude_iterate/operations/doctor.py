@@ -1,8 +1,8 @@
 """What `doctor` checks on this computer and in the workspaces, and what `doctor --fix` does about it.
 
-Each check looks at one thing, never raises for what it finds, and never prints a secret. A fix ends processes and
-removes files that killed runs left, and rebuilds torn metadata, from the journal if there is one. Every fix is
-reported. Nothing else is touched, and no workspace that is in use.
+Each check looks at one thing, never raises for what it finds, and never prints a secret. A finding that can be repaired
+knows how: processes and files that killed runs left, and torn metadata, which is rebuilt from the journal if there is
+one. Every repair is reported. Nothing else is touched, and no workspace that is in use.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -47,6 +48,13 @@ class Finding(msgspec.Struct, frozen=True):
     state: Literal["ok", "warning", "problem"]
     message: str
     fix: str = ""
+    repair: Callable[[], list[Finding]] | None = None
+    """What `doctor --fix` does about it; returns what came of it."""
+
+    @property
+    def document(self) -> dict[str, str]:
+        """Its form in JSON."""
+        return {"check": self.check, "state": self.state, "message": self.message, "fix": self.fix}
 
 
 def examine(project: Project) -> list[Finding]:
@@ -55,18 +63,37 @@ def examine(project: Project) -> list[Finding]:
     findings = [*settings, *_variables(project)]
     if any(finding.state == "problem" for finding in settings):
         return [*findings, Finding("rest", "warning", "not checked", "Fix the settings first, then run doctor again.")]
-    checks: tuple[Callable[[Project], Iterator[Finding]], ...] = (
-        _claude,
-        _login,
-        _sandbox,
-        _prompts,
-        _git,
-        _folders,
-        _workspaces,
-    )
-    for check in checks:
-        findings.extend(check(project))
-    return findings
+    findings += [*_claude(project), *_login(project), *_sandbox(project)]
+    findings.append(Finding("prompts", "ok", f"the shipped ones are in {shipped_folder()}"))
+    return [*findings, *_git(project), *_folders(project), *_workspaces(project)]
+
+
+def fix(project: Project) -> list[Finding]:
+    """Repair what can be repaired; what was done, and what could not be."""
+    try:
+        layouts = [project.layout(name) for name in project.workspaces()]
+    except ExpectedError:
+        return []  # the checks report it
+    done = [finding for layout in layouts for finding in _fix_workspace(project, layout)]
+    return [*done, *_repair_all(_stale_outside(project))]
+
+
+def _fix_workspace(project: Project, layout: Layout) -> list[Finding]:
+    if run_lock.holder(layout.lock) is not None:
+        return []
+    # Before the lock is taken: until then its file names the run that was killed.
+    found = [finding for finding in _workspace(project, layout) if finding.repair is not None]
+    if not found:
+        return []
+    try:
+        with run_lock.hold(layout.lock, layout.name, "doctor"):
+            return _repair_all(found)
+    except ExpectedError as problem:
+        return [Finding(f"workspace {layout.name}", "problem", problem.message, problem.hint)]
+
+
+def _repair_all(found: Iterable[Finding]) -> list[Finding]:
+    return [done for finding in found if finding.repair is not None for done in finding.repair()]
 
 
 def _settings(project: Project) -> Iterator[Finding]:
@@ -126,10 +153,6 @@ def _sandbox(project: Project) -> Iterator[Finding]:
         yield Finding("sandbox", "ok", "; ".join(found))
 
 
-def _prompts(_project: Project) -> Iterator[Finding]:
-    yield Finding("prompts", "ok", f"the shipped ones are in {shipped_folder()}")
-
-
 def _git(project: Project) -> Iterator[Finding]:
     if shutil.which("git", path=project.environ.get("PATH")) is None:
         yield Finding("git", "warning", "not found", "Install git, so that you can see and undo what Claude changes.")
@@ -175,26 +198,39 @@ def _workspaces(project: Project) -> Iterator[Finding]:
     yield from _bad_names(project, set(names))
     yield from _hooks(project, names)
     yield from _torn(project)
-    for path in _stale_outside(project):
-        yield Finding("leftovers", "warning", f"{path} was left incomplete by a killed command", FIX)
+    yield from _stale_outside(project)
 
 
 def _workspace(project: Project, layout: Layout) -> Iterator[Finding]:
     check = f"workspace {layout.name}"
+    about = None
     try:
         about = metadata.read(layout.metadata)
-        settings = project.settings_for(layout).settings
     except WorkspaceProblem as problem:
-        yield Finding(check, "problem", problem.message, FIX if _can_be_repaired(layout) else problem.hint)
-        return
+        if _can_be_repaired(layout):
+            yield Finding(check, "problem", problem.message, FIX, lambda: [_rebuild_metadata(check, layout)])
+        else:
+            yield Finding(check, "problem", problem.message, problem.hint)
     except NewerFormat as problem:
         yield Finding(check, "problem", problem.message, problem.hint)
         return
+    if about is not None:
+        yield from _usability(project, layout, check, about)
+    if run_lock.holder(layout.lock) is None:
+        if about is not None:
+            yield from _last_run(layout, check, about)
+        yield from _left_behind(layout, check, _suspects(layout, about))
+
+
+def _usability(project: Project, layout: Layout, check: str, about: Metadata) -> Iterator[Finding]:
+    """Whether a run can begin with its settings, its instructions and its folder."""
+    try:
+        why = unrestricted(project.settings_for(layout).settings, project)
     except ExpectedError as problem:
         fix = f"{problem.hint} Or: claude-iterate config KEY --unset --workspace {layout.name}"
         yield Finding(check, "problem", problem.message, fix)
         return
-    if why := unrestricted(settings, project):
+    if why:
         fix = f"Outside a disposable sandbox: claude-iterate config -w {layout.name} claude.permission_mode acceptEdits"
         yield Finding(check, "warning", f"permission checks are off: {why}, so Claude can run any command", fix)
     if about.last_run and not task_file.is_readable(layout.instructions):
@@ -202,9 +238,6 @@ def _workspace(project: Project, layout: Layout) -> Iterator[Finding]:
         yield Finding(check, "problem", f"{layout.instructions} is missing, empty or not text", fix)
     if not os.access(layout.folder, os.W_OK | os.X_OK):
         yield Finding(check, "problem", f"{layout.folder} cannot be written", "Check its permissions.")
-    if run_lock.holder(layout.lock) is None:
-        yield from _last_run(layout, check, about)
-        yield from _left_behind(layout, check, _suspects(layout, about))
 
 
 def _last_run(layout: Layout, check: str, about: Metadata) -> Iterator[Finding]:
@@ -225,26 +258,40 @@ def _last_run(layout: Layout, check: str, about: Metadata) -> Iterator[Finding]:
             if started is not None and started.again:
                 step = renamed(started.again, started.workspace, layout.name)
             yield Finding(check, "warning", "its last run was killed", f"Go on: {step}")
-    if _is_behind(layout):
+    journals = metadata_updates.refresh_from_journals(layout, about)
+    if journals != about and not journals.is_running:
         older = metadata.has_newer_runs(about, str(layout.folder))
         why = "git may have put back an older one" if older else "it was killed before it could write that"
         message = f"its last run ended, and .metadata.json does not say so: {why}"
-        yield Finding(check, "warning", message, FIX)
+        yield Finding(check, "warning", message, FIX, lambda: _catch_up(check, layout))
+
+
+def _catch_up(check: str, layout: Layout) -> list[Finding]:
+    run = metadata_updates.catch_up(layout)
+    return [Finding(check, "ok", f"wrote into .metadata.json how run {run} ended")] if run else []
 
 
 def _left_behind(layout: Layout, check: str, runs: list[str]) -> Iterator[Finding]:
     for run in runs:
         fate = runner.fate_of(layout, run)
         alive = find_leftovers(run) if fate != runner.LIVES else []
-        if alive:
-            by_hand = f"kill {' '.join(map(str, alive))}"
-            elsewhere = f"If it does not run on another machine: {by_hand}"
-            fix = f"{FIX} (or: {by_hand})" if fate == runner.DEAD else elsewhere
-            yield Finding(check, "problem", f"processes of run {run} are still alive", fix)
+        if not alive:
+            continue
+        message, by_hand = f"processes of run {run} are still alive", f"kill {' '.join(map(str, alive))}"
+        if fate == runner.DEAD:
+            yield Finding(check, "problem", message, f"{FIX} (or: {by_hand})", partial(_end_processes, check, run))
+        else:
+            yield Finding(check, "problem", message, f"If it does not run on another machine: {by_hand}")
     for path in leftover_files.half_made_runs(layout):
-        yield Finding(check, "warning", f"run {path.name} was killed before it began", FIX)
+        yield Finding(
+            check, "warning", f"run {path.name} was killed before it began", FIX, partial(_remove, check, path)
+        )
     for path in leftover_files.stale_in_workspace(layout, time.time()):
-        yield Finding(check, "warning", f"{path.name} was left by a killed command", FIX)
+        yield Finding(check, "warning", f"{path.name} was left by a killed command", FIX, partial(_remove, check, path))
+
+
+def _end_processes(check: str, run: str) -> list[Finding]:
+    return [Finding(check, "ok", f"ended {process}, of run {run}") for process in end_marked(run)]
 
 
 def _suspects(layout: Layout, about: Metadata | None) -> list[str]:
@@ -252,16 +299,6 @@ def _suspects(layout: Layout, about: Metadata | None) -> list[str]:
     each of those would take long."""
     known = about is not None and about.last_run is not None
     return sorted(_runs_that_seem_on(layout, about) or set(layout.run_ids()[-1:] if not known else []))
-
-
-def _is_behind(layout: Layout) -> bool:
-    """The journal has an end that the summary in .metadata.json does not have."""
-    try:
-        before = metadata.read(layout.metadata)
-    except ExpectedError:
-        return False
-    after = metadata_updates.refresh_from_journals(layout, before)
-    return after != before and not after.is_running
 
 
 def _can_be_repaired(layout: Layout) -> bool:
@@ -276,16 +313,18 @@ def _can_be_repaired(layout: Layout) -> bool:
     return os.access(layout.folder, os.W_OK)
 
 
-def _stale_outside(project: Project) -> list[Path]:
+def _stale_outside(project: Project) -> Iterator[Finding]:
     """What killed commands left outside of the workspaces."""
     now = time.time()
     folders = (project.workspaces_folder, project.templates_folder, project.global_templates_folder)
-    return [
+    for path in (
         *(path for folder in folders for path in leftover_files.stale_folders(folder, now)),
         *leftover_files.stale_files(project.archive_folder, now),
         *leftover_files.stale_files(settings_reader.user_folder(project.environ), now),
         *leftover_files.stale_files(project.root, now, PROJECT_FILES),
-    ]
+    ):
+        message = f"{path} was left incomplete by a killed command"
+        yield Finding("leftovers", "warning", message, FIX, partial(_remove, "leftovers", path))
 
 
 def _runs_that_seem_on(layout: Layout, about: Metadata | None) -> set[str]:
@@ -321,56 +360,8 @@ def _torn(project: Project) -> Iterator[Finding]:
             yield Finding("leftovers", "problem", f"{path} was left when a killed command replaced {name!r}", fix)
 
 
-def fix(project: Project) -> list[Finding]:
-    """What was fixed, and what could not be."""
-    try:
-        layouts = [project.layout(name) for name in project.workspaces()]
-    except ExpectedError:
-        return []  # the checks report it
-    found = [finding for layout in layouts for finding in _fix_workspace(layout)]
-    return [*found, *_remove("leftovers", _stale_outside(project))]
-
-
-def _fix_workspace(layout: Layout) -> list[Finding]:
-    check = f"workspace {layout.name}"
-    if run_lock.holder(layout.lock) is not None:
-        return []
-    about: Metadata | None = None
-    broken = False
-    try:
-        about = metadata.read(layout.metadata)
-    except NewerFormat:
-        return []  # the checks report it
-    except ExpectedError:
-        broken = _can_be_repaired(layout)
-    # Before the lock is taken: until then its file names the run that was killed.
-    names = [run for run in _suspects(layout, about) if _living_processes(layout, run)]
-    if not (names or broken or _incomplete(layout) or _is_behind(layout)):
-        return []
-    try:
-        with run_lock.hold(layout.lock, layout.name, "doctor"):
-            done = [_repair(check, layout)] if broken else []
-            if late := metadata_updates.catch_up(layout):
-                done.append(Finding(check, "ok", f"wrote into .metadata.json how run {late} ended"))
-            done += [
-                Finding(check, "ok", f"ended {process}, of run {run}") for run in names for process in end_marked(run)
-            ]
-            return [*done, *_remove(check, _incomplete(layout))]
-    except ExpectedError as problem:
-        return [Finding(check, "problem", problem.message, problem.hint)]
-
-
-def _living_processes(layout: Layout, run: str) -> list[int]:
-    """Processes of a run whose runner is certainly dead: a workspace may be a copy of one that is running."""
-    return find_leftovers(run) if runner.fate_of(layout, run) == runner.DEAD else []
-
-
-def _incomplete(layout: Layout) -> list[Path]:
-    return [*leftover_files.half_made_runs(layout), *leftover_files.stale_in_workspace(layout, time.time())]
-
-
-def _repair(check: str, layout: Layout) -> Finding:
-    """Rebuild torn metadata from the journal, or make new metadata if there is none; the torn file is kept."""
+def _rebuild_metadata(check: str, layout: Layout) -> Finding:
+    """From the journal, or new where there is none; the torn file is kept."""
     found = reader.last_run(layout, ("run",))
     torn = layout.metadata.exists()
     if found is None:
@@ -384,12 +375,9 @@ def _repair(check: str, layout: Layout) -> Finding:
     return Finding(check, "ok", f"rebuilt .metadata.json from the journal of run {run}{kept}")
 
 
-def _remove(check: str, paths: list[Path]) -> list[Finding]:
-    found = []
-    for path in paths:
-        try:
-            folders.remove(path)
-            found.append(Finding(check, "ok", f"removed {path}"))
-        except ExpectedError as problem:
-            found.append(Finding(check, "problem", problem.message, problem.hint))
-    return found
+def _remove(check: str, path: Path) -> list[Finding]:
+    try:
+        folders.remove(path)
+    except ExpectedError as problem:
+        return [Finding(check, "problem", problem.message, problem.hint)]
+    return [Finding(check, "ok", f"removed {path}")]

@@ -52,6 +52,8 @@ def try_hook(project: Project, layout: Layout, settings: Settings, file: HookFil
     sandbox = sandbox_for_program(project, layout, settings, mark)
     command = discovery.prepare_program([str(file.path)], environment, layout.root, sandbox, given=given)
     began = time.monotonic()
+    tail = bytearray()
+    code: int | None = None
     with tempfile.TemporaryFile() as stdin:
         stdin.write(hook_facts.document(here))
         stdin.seek(0)
@@ -68,28 +70,19 @@ def try_hook(project: Project, layout: Layout, settings: Settings, file: HookFil
         except OSError as error:
             problem = error.strerror or str(error)
             return HookTrial(None, "", 0.0, hook_rules.meaning(file.point, None, "", settings.hooks), problem)
-    try:
-        code, output = _await_end(process, settings.hooks.timeout)
-    finally:
-        _end(process)
-        end_marked(mark, sandbox.containers if sandbox is not None else "")
-    means = hook_rules.meaning(file.point, code, "" if code is not None else Cause.TIMEOUT, settings.hooks)
-    return HookTrial(code, output, time.monotonic() - began, means)
-
-
-def _await_end(process: subprocess.Popen[bytes], timeout: float) -> tuple[int | None, str]:
-    """The exit code and the end of the output. The hook itself counts: what it left behind may hold its output open."""
-    tail = bytearray()
     assert process.stdout is not None
     drain = threading.Thread(target=_drain, args=(process.stdout, tail), daemon=True)
     drain.start()
     try:
-        code: int | None = process.wait(timeout)
-    except subprocess.TimeoutExpired:
-        code = None
-        _end(process)
-    drain.join(_GRACE)
-    return code, bytes(tail).decode("utf-8", "replace")
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            code = process.wait(settings.hooks.timeout)
+    finally:
+        end_marked(mark, sandbox.containers if sandbox is not None else "")
+        if process.poll() is None:  # it hides its environment
+            os.killpg(process.pid, signal.SIGKILL)
+        drain.join(_GRACE)
+    means = hook_rules.meaning(file.point, code, "" if code is not None else Cause.TIMEOUT, settings.hooks)
+    return HookTrial(code, bytes(tail).decode("utf-8", "replace"), time.monotonic() - began, means)
 
 
 def _drain(stdout: IO[bytes], tail: bytearray) -> None:
@@ -97,15 +90,6 @@ def _drain(stdout: IO[bytes], tail: bytearray) -> None:
         while part := stdout.read1(65536):  # type: ignore[attr-defined]
             tail += part
             del tail[:-_TAIL]
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    for step in (signal.SIGTERM, signal.SIGKILL):
-        if process.poll() is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, step)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(_GRACE)
 
 
 def _last_situation(layout: Layout, point: Point) -> hook_facts.Situation:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
@@ -22,8 +22,8 @@ def command(invocation: Invocation, fix: bool, as_json: bool) -> int:
     findings = doctor.examine(project)
     problems = sum(finding.state == "problem" for finding in (*fixed, *findings))
     if as_json:
-        done = {"fixed": [asdict(finding) for finding in fixed]} if fix else {}
-        output.document({"ok": problems == 0, **done, "checks": [asdict(finding) for finding in findings]})
+        done = {"fixed": [finding.document for finding in fixed]} if fix else {}
+        output.document({"ok": problems == 0, **done, "checks": [finding.document for finding in findings]})
         return 1 if problems else 0
     for finding in (*fixed, *findings):
         output.result(f"{output.symbol(_SYMBOL[finding.state])} {finding.check}: {output.sanitize(finding.message)}")
