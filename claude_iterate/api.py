@@ -27,7 +27,7 @@ from claude_iterate.operations.steering import Reply
 from claude_iterate.views import history_view, run_view, workspace_view
 from claude_iterate.views.history_view import HistoryView
 from claude_iterate.views.run_view import RunsView, RunView
-from claude_iterate.views.story import RunRecords, read_story
+from claude_iterate.views.story import RunRecords
 from claude_iterate.views.workspace_view import ListingView, WorkspaceView
 from claude_iterate.workspace import project as projects
 from claude_iterate.workspace.journal.reader import JournalFollower
@@ -226,7 +226,7 @@ class Run:
         """What it is and does, and what came of it."""
         layout = self.workspace._layout
         at = time.time() if self.is_running else None
-        story = read_story(layout, self.id)
+        story = RunRecords(layout).story(self.id)
         if story.started is None:
             raise WorkspaceProblem(f"The run {self.id} of {layout.name} has recorded nothing yet.", "Try again.")
         return run_view.run_view(layout, story, at)

@@ -277,7 +277,8 @@ class TextLog:
             case RunFinished():
                 block = run_closing(in_words(event, self._state), entry.at, self._state)
             case AgentExited():
-                block = _mark([*run_lines.agent_exited(event), *run_lines.amount_printed(event)])
+                printed = f"{event.stdout_bytes:,} bytes on stdout and {event.stderr_bytes:,} bytes on stderr"
+                block = _mark([*run_lines.agent_exited(event), f"Claude printed {printed}"])
             case _:
                 block = _mark(event_lines.lines(entry, before, self._state, self._attended, whole=True) or [])
         if block:

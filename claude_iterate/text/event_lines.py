@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from claude_iterate.core import events
 from claude_iterate.core.formats import one_line, plural, shorten
+from claude_iterate.core.reports.status import describe
 from claude_iterate.core.rules.endings import made_plan
 from claude_iterate.core.rules.steering import answer
 from claude_iterate.core.state.run_state import RunState
@@ -20,23 +21,32 @@ from claude_iterate.text import proof_lines, run_lines
 from claude_iterate.text.ending_lines import closing
 from claude_iterate.text.tool_lines import headline
 
+_RESETS = {
+    "run": "its counters are cleared (--reset)",
+    "reset": "its counters are cleared (reset)",
+    "instructions": "the instructions are another task now, so counting begins again",
+}
 _PLAIN: dict[type, Callable[[Any], list[str]]] = {
     events.Warned: run_lines.warning,
     events.WorktreeMade: run_lines.worktree_made,
     events.ClaimDropped: run_lines.claim_dropped,
-    events.StatusChanged: run_lines.status_changed,
+    events.StatusChanged: lambda event: [f"  ↳ {describe(event.status, event.change)}"],
     events.Rebooted: run_lines.session_rebooted,
     events.PlanRead: run_lines.plan_read,
     events.PlanFinished: run_lines.plan_finished,
     events.CutStarted: run_lines.cut_started,
     events.LeftoversEnded: run_lines.leftovers_ended,
     events.WorkMeasured: run_lines.work_measured,
-    events.PatternSeen: run_lines.pattern_seen,
-    events.StopScriptsRun: run_lines.stop_scripts_run,
-    events.BreakerReset: run_lines.breaker_reset,
+    events.PatternSeen: lambda event: [f"⚠ Stop pattern `{event.pattern}`: {one_line(event.text)}"],
+    events.StopScriptsRun: lambda event: [
+        f"⚠ The stop script `{script.command}` says stop." for script in event.results if script.code == 0
+    ],
+    events.BreakerReset: lambda event: [f"Breaker: {_RESETS.get(event.by, event.by)}."],
     events.VerificationStarted: proof_lines.verification_started,
-    events.ChecksPassed: proof_lines.checks_passed,
-    events.ReviewStarted: proof_lines.review_started,
+    events.ChecksPassed: lambda event: (
+        ["  The checks are green. The review begins when Claude can be called."] if event.review_waits else []
+    ),
+    events.ReviewStarted: lambda event: [f"  Claude reviews the work with fresh context ({event.depth})..."],
 }
 _VERDICTS: dict[type, Callable[[Any, bool], list[str]]] = {
     events.ReviewFinished: proof_lines.review_finished,
@@ -57,12 +67,12 @@ def lines(
         return requested(event, before, attended)
     if isinstance(event, events.StopRequested):
         return run_lines.stop_requested(event, after.call is not None)
-    if isinstance(event, events.WaitStarted | events.WaitEnded):
-        if isinstance(event, events.WaitStarted):
-            return run_lines.wait_started(event, entry.at, after)
+    if isinstance(event, events.WaitStarted):
+        return run_lines.wait_started(event, entry.at, after)
+    if isinstance(event, events.WaitEnded):
         return run_lines.wait_ended(event, after.paused)
     if isinstance(event, events.StatusChanged) and made_plan(after):  # none of the work is done
-        return run_lines.status_changed(replace(event, status=replace(event.status, complete=False)))
+        event = replace(event, status=replace(event.status, complete=False))
     if isinstance(event, events.CheckFinished):
         return proof_lines.check_finished(event, event.command in after.claim.flaky, whole)
     if isinstance(event, events.HookFinished):
@@ -86,24 +96,24 @@ _LOOKED_AT = 4 * LONGEST
 
 def is_worth_a_line(event: events.Event) -> bool:
     """False for what has no line: most of it comes often."""
-    kind = type(event)
-    return kind not in _WITHOUT_LINE and (kind is not events.ToolAnswered or bool(getattr(event, "is_error", False)))
+    return type(event) not in _WITHOUT_LINE and not (isinstance(event, events.ToolAnswered) and not event.is_error)
 
 
 def short_line(entry: events.Entry, before: RunState, after: RunState) -> str:
     """What happened, in one line; empty for what is not worth one. `before` and `after` are states of the run."""
     event = entry.event
-    write = _SHORT.get(type(event))
-    if write is not None:
-        return _shorten(write(event))
-    if isinstance(event, events.IterationFinished):
+    if (write := _SHORT.get(type(event))) is not None:
+        block = [write(event)]
+    elif isinstance(event, events.IterationFinished):
         mode, dry_run = (after.started.mode, after.started.dry_run) if after.started else ("", False)
-        return _first_line(run_lines.iteration_finished(event, mode, dry_run))
-    if isinstance(event, events.RunStarted):
-        return _first_line(run_lines.run_started(event, entry.at))
-    if isinstance(event, events.RunFinished):
-        return _shorten(closing(event, after).cause)
-    return _first_line(lines(entry, before, after) or [])
+        block = run_lines.iteration_finished(event, mode, dry_run)
+    elif isinstance(event, events.RunStarted):
+        block = run_lines.run_started(event, entry.at)
+    elif isinstance(event, events.RunFinished):
+        block = [closing(event, after).cause]
+    else:
+        block = lines(entry, before, after) or [""]
+    return shorten(one_line(block[0][:_LOOKED_AT]), LONGEST, "…") if block else ""
 
 
 _WITHOUT_LINE = frozenset(
@@ -127,34 +137,20 @@ _WITHOUT_LINE = frozenset(
 )
 
 
-def _first_line(block: list[str]) -> str:
-    return _shorten(block[0]) if block else ""
-
-
-def _shorten(text: str) -> str:
-    return shorten(one_line(text[:_LOOKED_AT]), LONGEST, "…")
-
-
-def _short_result(event: events.ToolAnswered) -> str:
-    return f"❌ {event.name or 'tool'}: {event.text[:_LOOKED_AT]}" if event.is_error else ""
-
-
-def _short_retry(event: events.ApiRetried) -> str:
-    return f"API error, retry {event.attempt}/{event.max_retries}: {event.error or event.status or 'unknown'}"
-
-
-def _short_start(event: events.IterationStarted) -> str:
-    return f"Iteration {event.number} begins" + (f" (with {plural(event.notes, 'note')})" if event.notes else "")
-
-
 _SHORT: dict[type, Callable[[Any], str]] = {
-    events.IterationStarted: _short_start,
+    events.IterationStarted: lambda event: (
+        f"Iteration {event.number} begins" + (f" (with {plural(event.notes, 'note')})" if event.notes else "")
+    ),
     events.Said: lambda event: f"❌ {event.text or event.error}" if event.error else event.text,
     events.ToolCalled: lambda event: f"🔧 {headline(event)}",
-    events.ToolAnswered: _short_result,
+    events.ToolAnswered: lambda event: (
+        f"❌ {event.name or 'tool'}: {event.text[:_LOOKED_AT]}" if event.is_error else ""
+    ),
     events.TaskStarted: lambda event: f"▶ {event.description or event.kind or event.id}",
     events.TaskEnded: lambda event: f"■ {event.summary or event.id} ({event.status or 'ended'})",
-    events.ApiRetried: _short_retry,
+    events.ApiRetried: lambda event: (
+        f"API error, retry {event.attempt}/{event.max_retries}: {event.error or event.status or 'unknown'}"
+    ),
     events.ContextCompacted: lambda event: f"· Context compacted at {plural(event.tokens, 'token')}",
     events.AgentExited: lambda event: "".join(run_lines.agent_exited(event)),
 }

@@ -57,16 +57,6 @@ def tail(output: str, most: int | None, rest: str) -> list[str]:
     return [f"({plural(missing, 'earlier line')} {rest})", *lines[missing:]] if missing > 0 else lines
 
 
-def checks_passed(event: events.ChecksPassed) -> list[str]:
-    """That the review is still to come, unless it begins at once."""
-    return ["  The checks are green. The review begins when Claude can be called."] if event.review_waits else []
-
-
-def review_started(event: events.ReviewStarted) -> list[str]:
-    """Claude begins to review."""
-    return [f"  Claude reviews the work with fresh context ({event.depth})..."]
-
-
 def review_finished(event: events.ReviewFinished, dry_run: bool = False) -> list[str]:
     """The verdict and the findings."""
     if dry_run:

@@ -5,25 +5,14 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 import msgspec
 
 from claude_iterate.core import events
-from claude_iterate.core.events import (
-    BreakerReset,
-    Changes,
-    PatternSeen,
-    StopScriptsRun,
-    TestCounts,
-    WaitEnded,
-    WaitStarted,
-    WorkMeasured,
-    WorktreeMade,
-)
 from claude_iterate.core.events.groups import Streaks
 from claude_iterate.core.formats import cost, duration, first_and_rest, indent, one_line, plural, shorten
 from claude_iterate.core.outcomes.classes import FINE, RETRIED
-from claude_iterate.core.reports.status import describe as describe_status
 from claude_iterate.core.rules.endings import STOPPED_BY
 from claude_iterate.core.rules.next_steps import merge
 from claude_iterate.core.rules.trips import counters
@@ -160,11 +149,6 @@ def session_rebooted(event: events.Rebooted) -> list[str]:
     return [f"  A fresh session begins: {why.format(context=f'{event.context or 0:.0%}')}"] if why else []
 
 
-def status_changed(event: events.StatusChanged) -> list[str]:
-    """News of the agent's report."""
-    return [f"  ↳ {describe_status(event.status, event.change)}"]
-
-
 def claim_dropped(event: events.ClaimDropped) -> list[str]:
     """Why a claim of completion does not count, though Claude made it."""
     about = "" if event.cut or event.findings else " Claude's report is about the text that it was given."
@@ -184,11 +168,8 @@ def plan_read(event: events.PlanRead) -> list[str]:
 
 def plan_finished(event: events.PlanFinished) -> list[str]:
     """That the plan is done, which is a claim and no proof."""
-    return [
-        f"All {plural(event.tasks, 'task')} of the plan are ticked."
-        if event.tasks > 1
-        else "The one task of the plan is ticked."
-    ]
+    one = "The one task of the plan is ticked."
+    return [f"All {event.tasks} tasks of the plan are ticked." if event.tasks > 1 else one]
 
 
 def warning(event: events.Warned) -> list[str]:
@@ -217,8 +198,8 @@ def cut_started(event: events.CutStarted) -> list[str]:
 def leftovers_ended(event: events.LeftoversEnded) -> list[str]:
     """Which processes of a tool had to be ended."""
     names = ", ".join(one_line(name) for name in event.processes)
-    count = len(event.processes)
-    return [f"Ended {count} {'process' if count == 1 else 'processes'} left behind: {names}"]
+    noun = "process" if len(event.processes) == 1 else "processes"
+    return [f"Ended {len(event.processes)} {noun} left behind: {names}"]
 
 
 def agent_exited(event: events.AgentExited) -> list[str]:
@@ -228,55 +209,27 @@ def agent_exited(event: events.AgentExited) -> list[str]:
     return [f"Claude was killed by signal {-event.code}" if event.code < 0 else f"Claude exited with code {event.code}"]
 
 
-def amount_printed(event: events.AgentExited) -> list[str]:
-    """How much came from Claude. Only the log says it; it helps to find out what went wrong."""
-    return [f"Claude printed {event.stdout_bytes:,} bytes on stdout and {event.stderr_bytes:,} bytes on stderr"]
-
-
-def work_measured(event: WorkMeasured) -> list[str]:
+def work_measured(event: events.WorkMeasured) -> list[str]:
     """One line; none where nothing is known."""
     parts = []
     if event.changes is not None:
-        commits = event.changes.commits
-        parts = [describe_files(event.changes), plural(commits, "commit") if commits else ""]
+        files, commits = describe_files(event.changes), event.changes.commits
+        parts = [f"files {files}" if files else "no file changed", plural(commits, "commit") if commits else ""]
     if event.tests is not None:
         parts.append(f"tests {describe_tests(event.tests)}")
     known = [part for part in parts if part]
     return [f"  Measured: {' · '.join(known)}"] if known else []
 
 
-def describe_files(changes: Changes) -> str:
-    """`files +2 ~5 -1`: created, modified, deleted."""
+def describe_files(changes: Any) -> str:
+    """`+2 ~5 -1`: created, modified, deleted; empty: none."""
     numbers = {"+": changes.created, "~": changes.modified, "-": changes.deleted}
-    said = " ".join(f"{sign}{number}" for sign, number in numbers.items() if number)
-    return f"files {said}" if said else "no file changed"
+    return " ".join(f"{sign}{number}" for sign, number in numbers.items() if number)
 
 
-def describe_tests(counts: TestCounts) -> str:
+def describe_tests(counts: Any) -> str:
     """`41/43`: passed, of those that ran."""
     return f"{counts.passed}/{counts.passed + counts.failed + counts.errors}"
-
-
-_RESETS = {
-    "run": "its counters are cleared (--reset)",
-    "reset": "its counters are cleared (reset)",
-    "instructions": "the instructions are another task now, so counting begins again",
-}
-
-
-def pattern_seen(event: PatternSeen) -> list[str]:
-    """Which pattern, and where."""
-    return [f"⚠ Stop pattern `{event.pattern}`: {one_line(event.text)}"]
-
-
-def stop_scripts_run(event: StopScriptsRun) -> list[str]:
-    """Only a script that says stop is worth a line."""
-    return [f"⚠ The stop script `{result.command}` says stop." for result in event.results if result.code == 0]
-
-
-def breaker_reset(event: BreakerReset) -> list[str]:
-    """Why the counters are at 0."""
-    return [f"Breaker: {_RESETS.get(event.by, event.by)}."]
 
 
 def close_counters(streaks: Streaks, stop: StopSettings) -> str:
@@ -284,7 +237,7 @@ def close_counters(streaks: Streaks, stop: StopSettings) -> str:
     return " · ".join(f"{name} {now}/{most}" for name, now, most in counters(streaks, stop) if now and 2 * now >= most)
 
 
-def worktree_made(event: WorktreeMade) -> list[str]:
+def worktree_made(event: events.WorktreeMade) -> list[str]:
     """Where the run works."""
     begins = "goes on at" if event.again else "begins at"
     return [f"Working in the worktree {event.path}", f"  Branch {event.branch}, which {begins} {event.base[:10]}"]
@@ -334,7 +287,7 @@ def words_for(why: str) -> Words:
     return WORDS.get(why) or Words(why, why, why)
 
 
-def wait_started(event: WaitStarted, at: float, state: RunState) -> list[str]:
+def wait_started(event: events.WaitStarted, at: float, state: RunState) -> list[str]:
     """Why, until when in local time, what comes then, and how to try sooner."""
     about = f": {one_line(event.detail)}" if event.detail else ""
     name = state.started.workspace if state.started is not None else ""
@@ -342,19 +295,19 @@ def wait_started(event: WaitStarted, at: float, state: RunState) -> list[str]:
     return [f"⏳ {words_for(event.why).sentence}{about}", f"  Waiting until {_moment(event, at)}{then}"]
 
 
-def wait_resumed(event: WaitStarted, at: float, name: str) -> str:
+def wait_resumed(event: events.WaitStarted, at: float, name: str) -> str:
     """For a run that takes over the wait of a killed one."""
     return f"  Still waiting until {_moment(event, at)}.{_sooner(event, at, name)}"
 
 
-def wait_ended(event: WaitEnded, paused: bool = False) -> list[str]:
+def wait_ended(event: events.WaitEnded, paused: bool = False) -> list[str]:
     """The run goes on, unless it is paused."""
     if paused:
         return []
     return ["Going on." if event.by == "time" else f"Going on ({event.by})."]
 
 
-def _moment(event: WaitStarted, at: float) -> str:
+def _moment(event: events.WaitStarted, at: float) -> str:
     left = duration(max(0.0, event.until - at))
     try:
         moment = datetime.fromtimestamp(event.until, UTC).astimezone().strftime("%a %H:%M:%S")
@@ -363,7 +316,7 @@ def _moment(event: WaitStarted, at: float) -> str:
     return f"{moment} ({left})"
 
 
-def _afterwards(event: WaitStarted, state: RunState) -> str:
+def _afterwards(event: events.WaitStarted, state: RunState) -> str:
     if event.why in {"reserve", "pace", "schedule", "failures"}:
         return ""
     claims = state.last_status is not None and state.last_status.complete
@@ -371,5 +324,5 @@ def _afterwards(event: WaitStarted, state: RunState) -> str:
     return "; then the review is repeated" if proving else "; then the iteration is repeated"
 
 
-def _sooner(event: WaitStarted, at: float, name: str) -> str:
+def _sooner(event: events.WaitStarted, at: float, name: str) -> str:
     return f" To try now: claude-iterate retry {name}" if event.until - at > _LONG else ""

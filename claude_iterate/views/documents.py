@@ -110,7 +110,7 @@ def _ended(kind: type[Run], layout: Layout, run: str, exit_code: int, state: Run
         running=False,
         workspace=layout.name,
         exit_code=exit_code,
-        totals=history_view.totals(records, story) if story.started is not None else None,
+        totals=history_view.totals(records, run) if story.started is not None else None,
         warnings=run_view.warnings(story),
         last=rows[-1] if rows else None,
         usage_limit=any(wait.why == Why.USAGE_LIMIT for wait in story.waits) or story.state.reason == "usage_limit",

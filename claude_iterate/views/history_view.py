@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -13,6 +14,7 @@ from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.formats import cost, duration, join_names, plural
 from claude_iterate.core.outcomes.classes import COUNTED_FAILURES, ENDING_FAILURES
 from claude_iterate.core.state.call import Spending
+from claude_iterate.text.run_lines import describe_files, describe_tests
 from claude_iterate.views.iteration_rows import FileCounts, Row, TestsView
 from claude_iterate.views.story import RunRecords, Story
 from claude_iterate.workspace import metadata
@@ -20,6 +22,13 @@ from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.journal.reader import size_of
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_summary import PlanCounts, TokenCounts, plan_counts
+
+Sums = TypeVar("Sums", TokenCounts, FileCounts)
+_LISTED = 5
+_LOOKED_AT = 200
+"""Runs that are looked at for a journal that is lost."""
+FAILED = "failed"
+FAILURES = frozenset(map(str, COUNTED_FAILURES | ENDING_FAILURES))
 
 
 class RunHistory(msgspec.Struct, frozen=True, rename="camel"):
@@ -110,84 +119,66 @@ def history_of(story: Story, at: float = 0.0) -> RunHistory:
 
 def settle_claims(runs: Sequence[RunHistory]) -> list[RunHistory]:
     """The runs, where a claim that a killed run left open has the verdict of the run that went on with it."""
-    found = list(runs)
-    for told in runs:
-        place = next((at for at, one in enumerate(found) if one.id == told.goes_on_with), None)
-        if place is None or told.claim_before_held is None or not found[place].iterations:
+    found = {one.id: one for one in runs}
+    for one in runs:
+        killed = found.get(one.goes_on_with or "")
+        if killed is None or one.claim_before_held is None or not killed.iterations:
             continue
-        *others, last = found[place].iterations
+        *others, last = killed.iterations
         if last.complete and last.claim_held is None:
-            rows = (*others, replace(last, claim_held=told.claim_before_held))
-            found[place] = replace(found[place], iterations=rows)
-    return found
+            rows = (*others, replace(last, claim_held=one.claim_before_held))
+            found[killed.id] = replace(killed, iterations=rows)
+    return list(found.values())
 
 
 def total(runs: Iterable[RunHistory]) -> Total:
     """What they took together."""
-    runs = [told for told in runs if not told.dry_run]
-    rows = [row for told in runs for row in told.iterations]
-    counted = [row for row in rows if not row.done_again and row.outcome != Kind.UNFINISHED]
-    other = sum(told.other_cost_usd for told in runs)
-    summed = Total(
-        iterations=len(counted),
+    runs = [one for one in runs if not one.dry_run]
+    rows = [row for one in runs for row in one.iterations]
+    ended = [row for row in rows if row.outcome != Kind.UNFINISHED]
+    files = [row.files for row in rows if row.files is not None]
+    commits = [row.commits for row in rows if row.commits is not None]
+    other = sum(one.other_cost_usd for one in runs)
+    return Total(
+        iterations=sum(not row.done_again for row in ended),
         retries=sum(row.done_again for row in rows),
         duration=round(sum(row.duration for row in rows), 3),
         cost_usd=sum(row.known_cost_usd for row in rows) + other,
         other_cost_usd=other,
         calls_without_cost=sum(row.cost_usd is None for row in rows),
         cost_is_lower_bound=any(row.cost_is_lower_bound for row in rows)
-        or any(told.other_cost_is_lower_bound for told in runs),
-        tokens=TokenCounts(*(sum(getattr(row.tokens, kind) for row in rows) for kind in TokenCounts.__struct_fields__)),
+        or any(one.other_cost_is_lower_bound for one in runs),
+        tokens=_sum_fields(TokenCounts, [row.tokens for row in rows]),
         turns=sum(row.turns for row in rows),
         tools=sum(row.tools for row in rows),
-        waits=sum(told.waits for told in runs),
-        waited=round(sum(told.waited for told in runs), 3),
-    )
-    return _with_work(summed, rows)
-
-
-def _with_work(summed: Total, rows: list[Row]) -> Total:
-    """The total with what the iterations did, and how they went."""
-    files = [row.files for row in rows if row.files is not None]
-    commits = [row.commits for row in rows if row.commits is not None]
-    ended = [row.duration for row in rows if row.outcome != Kind.UNFINISHED]
-    sums = (sum(getattr(one, name) for one in files) for name in FileCounts.__struct_fields__)
-    return replace(
-        summed,
         outcomes=dict(Counter(row.outcome for row in rows)),
         reboots=sum(row.rebooted is not None for row in rows),
+        waits=sum(one.waits for one in runs),
+        waited=round(sum(one.waited for one in runs), 3),
         measured=sum(row.moved is not None for row in rows),
         moved=sum(bool(row.moved) for row in rows),
-        files=FileCounts(*sums) if files else None,
+        files=_sum_fields(FileCounts, files) if files else None,
         commits=sum(commits) if commits else None,
         tests=next((row.tests for row in reversed(rows) if row.tests is not None), None),
         claims=sum(row.complete is True for row in rows),
         claims_held=sum(row.claim_held is True for row in rows),
-        longest=max(ended, default=0.0),
-        mean=round(sum(ended) / len(ended), 3) if ended else 0.0,
+        longest=max((row.duration for row in ended), default=0.0),
+        mean=round(sum(row.duration for row in ended) / len(ended), 3) if ended else 0.0,
     )
 
 
-def with_rows(told: RunHistory, rows: tuple[Row, ...]) -> RunHistory:
-    """The run with some of its rows only; what else it cost and waited is not theirs."""
-    left_out = {"other_cost_usd": 0.0, "other_cost_is_lower_bound": False, "waits": 0, "waited": 0.0}
-    return replace(told, iterations=rows, **left_out) if rows != told.iterations else told
-
-
-_LISTED = 5
+def _sum_fields(kind: type[Sums], values: Sequence[Sums]) -> Sums:
+    return kind(*(sum(getattr(one, name) for one in values) for name in kind.__struct_fields__))
 
 
 def changed_files(files: FileCounts | None) -> str:
     """`+2 ~5 -1`: created, changed, deleted; `none`; empty: not known."""
-    if files is None:
-        return ""
-    parts = (("+", files.created), ("~", files.modified), ("-", files.deleted))
-    return " ".join(f"{sign}{number}" for sign, number in parts if number) or "none"
+    return "" if files is None else describe_files(files) or "none"
 
 
 def green_tests(tests: TestsView | None) -> str:
     """`41/43`: green of all that ran; empty: not known."""
-    return f"{tests.passed}/{tests.passed + tests.failed + tests.errors}" if tests is not None else ""
+    return "" if tests is None else describe_tests(tests)
 
 
 def total_lines(total: Total) -> list[str]:
@@ -210,8 +201,8 @@ def work_line(total: Total) -> str:
 
 def _work(total: Total) -> dict[str, str]:
     return {
-        "Done again": _more_than_none(total.retries),
-        "Fresh sessions": _more_than_none(total.reboots),
+        "Done again": str(total.retries or ""),
+        "Fresh sessions": str(total.reboots or ""),
         "Waits": f"{total.waits} ({duration(total.waited)})" if total.waits else "",
         "Files": changed_files(total.files),
         "Commits": "" if total.commits is None else str(total.commits),
@@ -230,21 +221,11 @@ def lost_journals(runs: Sequence[str]) -> str:
     return f"Without a journal: {noun} {named}. What {they} did is not known, and of the money only the sum."
 
 
-def _more_than_none(number: int) -> str:
-    return str(number) if number else ""
-
-
 def _outcomes(total: Total) -> str:
     """` (7 ok, 1 crash)`: how the calls ended, the most frequent first."""
     found = sorted(total.outcomes.items(), key=lambda item: -item[1])
     words = ", ".join(f"{number} {outcome}".replace("_", " ") for outcome, number in found)
     return f" ({words})" if found else ""
-
-
-_LOOKED_AT = 200
-"""Runs that are looked at for a journal that is lost."""
-FAILED = "failed"
-FAILURES = frozenset(map(str, COUNTED_FAILURES | ENDING_FAILURES))
 
 
 class HistoryView(msgspec.Struct, frozen=True, rename="camel"):
@@ -262,37 +243,39 @@ def history(layout: Layout, runs: Iterable[RunHistory]) -> HistoryView:
 
 
 def run(records: RunRecords, identity: str) -> RunHistory | None:
-    """The history of one run; None when its journal has no beginning."""
+    """The history of one run, until now if it is under way; None when its journal has no beginning."""
     story = records.story(identity)
-    return history_of(story, _now(records, story)) if story.started is not None else None
-
-
-def _now(records: RunRecords, story: Story) -> float:
-    """The time now for a run under way; 0 for one that does not run."""
-    over = story.state.finished is not None
-    named = not over and records.holder is not None and records.holder.get("run") == story.run
-    return time.time() if named else 0.0
+    if story.started is None:
+        return None
+    on = story.state.finished is None and records.holder is not None and records.holder.get("run") == identity
+    return history_of(story, time.time() if on else 0.0)
 
 
 def narrow_runs(runs: Iterable[RunHistory], last: int | None, only: str | None) -> list[RunHistory]:
-    """The runs with their last iterations, or those of an outcome; `failed` is every outcome that is a failure."""
+    """The runs with their last iterations, or those of an outcome; `failed` is every outcome that is a failure. What a
+    run cost and waited beside its iterations is not theirs."""
+    if last is None and only is None:
+        return list(runs)
     kinds = FAILURES if only == FAILED else {only}
-    found = [(told, [row for row in told.iterations if only is None or row.outcome in kinds]) for told in runs]
+    found = [(one, tuple(row for row in one.iterations if only is None or row.outcome in kinds)) for one in runs]
     left_out = max(0, sum(len(rows) for _, rows in found) - last) if last is not None else 0
     kept = []
-    for told, rows in found:
-        kept.append(with_rows(told, tuple(rows[left_out:])))
-        left_out = max(0, left_out - len(rows))
-    return [told for told in kept if told.iterations or (last is None and only is None)]
+    for one, rows in found:
+        shown, left_out = rows[left_out:], max(0, left_out - len(rows))
+        if shown != one.iterations:
+            nothing = {"other_cost_usd": 0.0, "other_cost_is_lower_bound": False, "waits": 0, "waited": 0.0}
+            kept.append(replace(one, iterations=shown, **nothing))
+        else:
+            kept.append(one)
+    return [one for one in kept if one.iterations]
 
 
 def last(records: RunRecords) -> list[RunHistory]:
     """The last run, after those that it goes on with because they were killed, and the dry runs since then."""
     found = records.newest(("run",))
-    wanted = found.run if found is not None else None
-    later = records.runs[records.runs.index(wanted) + 1 :] if wanted is not None else records.runs
-    tried = [told for identity in later if (told := run(records, identity)) is not None and told.dry_run]
-    return [*settle_claims(_chain(records, records.runs, wanted)), *tried]
+    wanted = found.run if found is not None else ""
+    tried = [run(records, identity) for identity in records.runs if identity > wanted]
+    return [*_chain(records, wanted), *(one for one in tried if one is not None and one.dry_run)]
 
 
 def task(records: RunRecords) -> list[RunHistory]:
@@ -301,38 +284,32 @@ def task(records: RunRecords) -> list[RunHistory]:
     since = metadata.read(records.layout.metadata).reset_after
     found: list[RunHistory] = []
     for identity in reader.newest_runs(records.layout, ("run", "verify")):
-        told = run(records, identity) if identity > since else None
-        if told is None or _is_of_another(told, found):
+        one = run(records, identity) if identity > since else None
+        if one is None or _is_of_another(one, found):
             break
-        found.insert(0, told)
+        found.insert(0, one)
     return settle_claims(found) or last(records)[-1:]
 
 
-def _is_of_another(told: RunHistory, later: Sequence[RunHistory]) -> bool:
+def _is_of_another(one: RunHistory, later: Sequence[RunHistory]) -> bool:
     """It completed a task, and what worked after it was given other instructions."""
-    after = [row.instructions_hash for one in later for row in one.iterations]
-    given = [row.instructions_hash for row in told.iterations]
-    return told.reason == "completed" and told.purpose == "run" and bool(given and after) and given[-1] != after[0]
+    after = [row.instructions_hash for run in later for row in run.iterations]
+    given = [row.instructions_hash for row in one.iterations]
+    return one.reason == "completed" and one.purpose == "run" and bool(given and after) and given[-1] != after[0]
 
 
-def totals(records: RunRecords, story: Story) -> Total:
+def totals(records: RunRecords, identity: str) -> Total:
     """The figures of a run, with those of the killed ones that it goes on with."""
-    told = history_of(story, _now(records, story))
-    known = [identity for identity in records.runs if identity < told.id]
-    return total(settle_claims([*_chain(records, known, told.goes_on_with), told]))
+    return total(_chain(records, identity))
 
 
-def _chain(records: RunRecords, known: list[str], wanted: str | None) -> list[RunHistory]:
-    """A run after those that it goes on with."""
+def _chain(records: RunRecords, wanted: str) -> list[RunHistory]:
+    """A run after those that it goes on with; these are older, whatever a journal says."""
     found: list[RunHistory] = []
-    while wanted in known:
-        told = run(records, wanted)
-        if told is None:
-            break
-        found.insert(0, told)
-        known = known[: known.index(wanted)]  # a journal that names a later run must not lead us in circles
-        wanted = told.goes_on_with
-    return found
+    while (not found or wanted < found[0].id) and wanted in records.runs and (one := run(records, wanted)) is not None:
+        found.insert(0, one)
+        wanted = one.goes_on_with or ""
+    return settle_claims(found)
 
 
 def without_journal(records: RunRecords) -> tuple[str, ...]:
@@ -344,4 +321,4 @@ def without_journal(records: RunRecords) -> tuple[str, ...]:
 def every(layout: Layout) -> list[RunHistory]:
     """All runs, oldest first. Of each only its rows stay in memory."""
     found = (run(RunRecords(layout), identity) for identity in layout.run_ids())
-    return settle_claims([told for told in found if told is not None])
+    return settle_claims([one for one in found if one is not None])

@@ -14,7 +14,6 @@ from pathlib import Path
 import msgspec
 
 from claude_iterate.core.events.enums import ENDINGS
-from claude_iterate.core.events.run import JOURNAL_FORMAT
 from claude_iterate.core.formats import moment
 from claude_iterate.core.task_identity import checksum, open_boxes
 from claude_iterate.core.tones import Tone, state_words, tone
@@ -23,7 +22,7 @@ from claude_iterate.project.ignored import ignore_rules, ignores
 from claude_iterate.views import history_view
 from claude_iterate.views.history_view import RunHistory, Total, total
 from claude_iterate.views.iteration_rows import Row
-from claude_iterate.views.run_view import RunView, run_view
+from claude_iterate.views.run_view import RunView, newer_journal, run_view
 from claude_iterate.views.story import EvidenceView, PastWait, RunRecords
 from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.journal import reader
@@ -136,8 +135,8 @@ def night_report(layout: Layout, run: str | None, at: float) -> NightReport | No
         waited=round(sum(history.waited for history in histories), 3),
         proofs=tuple(proof for story in stories for proof in story.proofs.all),
         warnings=(
-            *(newer for history in histories if (newer := _newer(layout, history.id))),
-            *(what.line for story in stories for what in story.recent if what.event == "Warned"),
+            *(newer for history in histories if (newer := newer_journal(layout, history.id))),
+            *(what.text for story in stories for what in story.recent if what.event == "Warned"),
         ),
         diffstat=changed.whole,
         diffstats=changed.each,
@@ -151,17 +150,6 @@ def _part(view: RunView, history: RunHistory) -> RunOfTask:
     money = (alone.cost_usd, alone.cost_is_lower_bound)
     about = (view.id, view.purpose, view.started, view.duration, alone.iterations)
     return RunOfTask(*about, *money, view.reason, view.known_by, state_words(*how), tone(*how))
-
-
-def _newer(layout: Layout, run: str) -> str:
-    """What has to be known of a journal that a newer version wrote; empty for any other."""
-    try:
-        found = reader.format_of(layout.journal(run))
-    except OSError:
-        return ""
-    left_out = "What this version does not know is left out here. Install that version to see all of it."
-    wrote = f"A newer version of claude-iterate wrote the journal of run {run} (format {found})."
-    return f"{wrote} {left_out}" if found > JOURNAL_FORMAT else ""
 
 
 def _sentence(view: RunView) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from claude_iterate.core.events.run import JOURNAL_FORMAT
 from claude_iterate.core.formats import one_line
 from claude_iterate.core.rules.next_steps import renamed
 from claude_iterate.core.state.fold import fold
@@ -51,22 +52,18 @@ class JournalView(msgspec.Struct, frozen=True, rename="camel"):
 
 def run_view(layout: Layout, story: Story, at: float | None = None) -> RunView:
     """A run as it is. `at`: it holds the lock of its workspace, and this is the moment."""
-    running = at is not None and story.state.finished is None
-    view = replace(_summary(layout, story.run, story.state, running), warnings=warnings(story))
-    if running and at is not None:
-        return replace(view, now=story.now(at), duration=_duration(story.state, at))
-    if story.state.finished is None and story.last is not None:
-        return replace(view, duration=_duration(story.state, story.last.at))
-    return view
+    state, over = story.state, story.state.finished is not None
+    view = replace(_summary(layout, story.run, state, at is not None and not over), warnings=warnings(story))
+    if over or story.last is None:
+        return view
+    until = at if at is not None else story.last.at
+    took = round(max(0.0, until - state.started_at) + state.elapsed_before, 3)
+    return replace(view, now=story.now(at) if at is not None else None, duration=took)
 
 
 def warnings(story: Story) -> tuple[str, ...]:
     """What the run warned of, each once, with what to do about it."""
     return tuple(dict.fromkeys(one_line(f"{one.text} {one.hint}") for one in story.warnings))
-
-
-def _duration(state: RunState, at: float) -> float:
-    return round(max(0.0, at - state.started_at) + state.elapsed_before, 3)
 
 
 def _summary(layout: Layout, run: str, state: RunState, running: bool) -> RunView:
@@ -124,6 +121,17 @@ def log_of(layout: Layout, run: str | None = None) -> Path | None:
     started = reader.beginning(layout.journal(run))
     # Joined, so that a log named without its folder is found as well.
     return layout.folder / started.log if started is not None and started.log else None
+
+
+def newer_journal(layout: Layout, run: str) -> str:
+    """What to know of a journal that a newer version wrote; empty for any other."""
+    try:
+        found = reader.format_of(layout.journal(run))
+    except OSError:
+        return ""
+    wrote = f"A newer version of claude-iterate wrote the journal of run {run} (format {found})."
+    left_out = "What this version does not know is left out here. Install that version to see all of it."
+    return f"{wrote} {left_out}" if found > JOURNAL_FORMAT else ""
 
 
 def short_id(identity: str) -> str:

@@ -1,32 +1,16 @@
-"""The story of one run: what its journal says, folded once, for every reader.
+"""The story of one run: what its journal says, folded once, for every reader; and the records of a workspace's runs.
 
-`show` and `history` start here, and so does every later view; none folds a journal in a way of its own.
-
-How to use it:
-
-    followed = FollowedJournal(layout, run)     # nothing is read yet
-    followed.read()                             # all that was added since the last time; True if there was anything
-    story = followed.story
-    story.condition(alive=True)                 # one word: running, verifying, waiting, ..., then the reason
-    story.state                                 # RunState: cost, tokens, streaks, work, session, requests
-    story.rows.every()                          # one Row for each iteration, the call under way included
-    story.proofs.all                            # claims and their proof; story.proofs.last
-    story.waits, story.recent, story.said       # waits, the last things that happened as lines, Claude's last words
-    story.warnings                              # what the run warned of
-    story.now(time.time())                      # what Claude is busy with, and since when
-    story.windows                               # usage windows by name: how full, when they reset
-
-`story_from_entries(run, entries)` makes the story of a run that is over. Whether a run is alive is not in its
-journal: `run_lock.holder(layout.lock)` knows. Money and tokens of a dry run are made up: `summarise` and `history_view`
-leave them out. Texts are shortened in the journal; `views/full_texts.py` has them whole, where `raw/` is kept.
-
-Memory does not grow with the journal: a row per iteration, and the last of everything else.
+`Story.take` gets every entry once, in order; `FollowedJournal` reads a journal that grows, `RunRecords` those of a
+workspace. Whether a run is alive is not in its journal: the lock knows. Money and tokens of a dry run are made up:
+`summarise` and `history_of` leave them out. Memory does not grow with the journal: it has a row for each iteration, and
+the last of everything else.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, get_args
 
@@ -36,6 +20,7 @@ from msgspec.structs import replace
 from claude_iterate.core import events
 from claude_iterate.core.rules.completion import changed_proof
 from claude_iterate.core.rules.proof import proof_of
+from claude_iterate.core.sanitize import sanitize_terminal
 from claude_iterate.core.state import condition as conditions
 from claude_iterate.core.state.fold import reduce
 from claude_iterate.core.state.run_state import RunState
@@ -64,13 +49,14 @@ _HEARD = frozenset({events.AgentStarted, *get_args(events.StreamEvent)})
 
 
 class Happening(msgspec.Struct, frozen=True):
-    """Something that happened, as a line. `event` is the name of its event, `iteration` 0 between iterations."""
+    """Something that happened, as a line that is safe to print. `event` is the name of its event, `iteration` 0 between
+    iterations, `clock` local time: `14:03:59`."""
 
     seq: int
-    at: float
+    clock: str
     iteration: int
     event: str
-    line: str
+    text: str
 
 
 class PastWait(msgspec.Struct, frozen=True):
@@ -152,21 +138,18 @@ class Story:
     @property
     def recent(self) -> list[Happening]:
         """The last things that happened, oldest first, as lines."""
-        return [
-            Happening(entry.seq, entry.at, after.iteration or before.iteration, type(entry.event).__name__, line)
-            for entry, before, after in self._recent
-            if (line := short_line(entry, before, after))
-        ]
+        found = []
+        for entry, before, after in self._recent:
+            if line := sanitize_terminal(short_line(entry, before, after)):
+                clock = f"{datetime.fromtimestamp(entry.at, UTC).astimezone():%H:%M:%S}"
+                number = after.iteration or before.iteration
+                found.append(Happening(entry.seq, clock, number, type(entry.event).__name__, line))
+        return found
 
     @property
     def started(self) -> events.RunStarted | None:
         """The first event; None when the journal has lost it."""
         return self.state.started
-
-    @property
-    def windows(self) -> Mapping[str, events.LimitReported]:
-        """The usage windows that are known, by name."""
-        return self.state.waiting.windows
 
     def condition(self, *, alive: bool) -> str:
         """What the run is doing, in one word. `alive`: a process holds the lock of the workspace for it."""
@@ -184,12 +167,6 @@ class Story:
         took = round(elapsed - since, 3) if tool is not None else None
         name = headline(tool) if tool is not None else None
         return Now(self.state.iteration, name, took, round(max(0.0, at - heard), 3))
-
-
-def read_story(layout: Layout, run: str) -> Story:
-    """The story of a run as its journal has it now. Of one without an end the last part is read whole: only there
-    stands what its last call did and when it was last heard of."""
-    return story_from_entries(run, story_entries(layout.journal(run), _END))
 
 
 def story_from_entries(run: str, entries: Iterable[events.Entry]) -> Story:
@@ -245,13 +222,16 @@ class RunRecords:
     def story(self, run: str) -> Story:
         """The story of one run. One whose journal has lost its beginning has not `started`."""
         if run not in self._stories:
-            self._stories[run] = read_story(self.layout, run)
+            # Of a run without an end the last part is read whole: there stands what its last call did.
+            entries = story_entries(self.layout.journal(run), _END)
+            self._stories[run] = story_from_entries(run, entries)
         return self._stories[run]
 
     def newest(self, purposes: Collection[str] = ()) -> Story | None:
         """The newest run that has begun; of these purposes, if any are named: then without dry runs."""
         for run in reversed(self.runs):
-            started = self._beginning(run) if purposes else self.story(run).started
+            known = run in self._stories or not purposes
+            started = self.story(run).started if known else reader.beginning(self.layout.journal(run))
             if started is not None and (not purposes or (started.purpose in purposes and not started.dry_run)):
                 return self.story(run)
         return None
@@ -267,9 +247,6 @@ class RunRecords:
             runs += reversed(self.runs[max(0, at + 1 - _LOOKED_AT) : at + 1])
         proofs = (self.story(run).proofs.last for run in runs)
         return next((proof for proof in proofs if proof is not None and not proof.dry_run), None)
-
-    def _beginning(self, run: str) -> events.RunStarted | None:
-        return self._stories[run].started if run in self._stories else reader.beginning(self.layout.journal(run))
 
 
 class CheckView(msgspec.Struct, frozen=True, rename="camel"):

@@ -6,7 +6,6 @@ The lines are the same for the full screen of `watch` and for plain output; the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -27,7 +26,6 @@ from claude_iterate.views.settings_view import short_count
 from claude_iterate.views.story import FollowedJournal, Story
 from claude_iterate.views.workspace_view import COPIED, state_of
 from claude_iterate.workspace.journal import reader
-from claude_iterate.workspace.journal.reader import size_of
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import notes, run_lock
 
@@ -92,7 +90,6 @@ class WatchedWorkspace:
         self._run = run
         self._steps = steps
         self._followed: FollowedJournal | None = None
-        self._newest: tuple[object, str] = (None, "")
         self._stands: tuple[object, tuple[str, str | None]] = (None, ("", None))
 
     def look(self) -> Seen:
@@ -129,13 +126,9 @@ class WatchedWorkspace:
         return self._stands[1]
 
     def _newest_run(self) -> str:
-        """The newest run with a beginning; the newest of all where none has one. It is looked for again only when there
-        may be another one: a journal that has lost its beginning would be read to its end."""
+        """The newest run with a beginning; the newest of all where none has one."""
         ids = self.layout.run_ids()
-        key = (ids, bool(ids) and size_of(self.layout.journal(ids[-1])) > 0)
-        if self._newest[0] != key:
-            self._newest = key, next(reader.newest_runs(self.layout), ids[-1] if ids else "")
-        return self._newest[1]
+        return next(reader.newest_runs(self.layout), ids[-1] if ids else "")
 
 
 def file_stamps(*paths: Path) -> tuple[int, ...]:
@@ -181,7 +174,7 @@ def lines(seen: Seen, at: float, columns: int, most: int) -> list[Line]:
     head = [*_head(seen, story, at), *figures]
     room = max(0, most - len(head) - 1)
     recent = story.recent[-room:] if room else []
-    happened = [Line(f"{clock(one.at)}  {one.line}", tone_of_line(one.line)) for one in recent]
+    happened = [Line(f"{one.clock}  {one.text}", tone_of_line(one.text)) for one in recent]
     return [replace(line, text=clip(sanitize_terminal(line.text), columns)) for line in [*head, Line(""), *happened]]
 
 
@@ -247,7 +240,7 @@ def _figures(story: Story, at: float) -> list[str]:
     work = state.work
     if work.files_changed or work.commits:
         found.append(f"Work: {plural(work.files_changed, 'changed file')}, {plural(work.commits, 'commit')}")
-    for name, window in story.windows.items():
+    for name, window in story.state.waiting.windows.items():
         resets = f", resets in {age(left)}" if (left := (window.resets_at or 0.0) - at) > 0 else ""
         found.append(f"Window {name.replace('_', ' ')}: {window_use(window)}{resets}")
     return found
@@ -339,8 +332,3 @@ def sparks(values: Sequence[float]) -> str:
     if top <= 0 or len(shown) < 2:
         return ""
     return "".join(_SPARKS[min(len(_SPARKS) - 1, int(value / top * len(_SPARKS)))] for value in shown)
-
-
-def clock(at: float) -> str:
-    """`14:03:59`, in local time."""
-    return f"{datetime.fromtimestamp(at, UTC).astimezone():%H:%M:%S}"

@@ -302,7 +302,7 @@ def _last(records: RunRecords, newest: Story | None, now: RunView | None) -> Run
         if found is None:
             return None
         last, view = found, run_view.run_view(layout, found)
-    return replace(view, totals=history_view.totals(records, last))
+    return replace(view, totals=history_view.totals(records, last.run))
 
 
 def _as_it_stands(last: RunView, about: Metadata, newest: RunView | None) -> RunView:

@@ -15,9 +15,10 @@ from claude_iterate.operations.dashboard import page_followers
 from claude_iterate.operations.dashboard.access_rules import AccessKeys
 from claude_iterate.operations.dashboard.page_followers import Cursor, PageFollower, PageFollowers
 from claude_iterate.operations.dashboard.web_pages import GuardedApplication
-from claude_iterate.views.pages.drawn_page import Drawn, TimelineLine
+from claude_iterate.views.pages.drawn_page import Drawn
+from claude_iterate.views.story import Happening
 
-FIRST = Drawn("t", {"head": "one", "log": "l"}, (TimelineLine(1, "", 1, "", "a"),), run="r")
+FIRST = Drawn("t", {"head": "one", "log": "l"}, (Happening(1, "", 1, "", "a"),), run="r")
 
 
 class Scripted:
@@ -71,7 +72,7 @@ def test_a_browser_gets_only_what_it_does_not_have(monkeypatch: pytest.MonkeyPat
         follower = PageFollower(Scripted())
         follower._publish(FIRST)
         known = follower.cursor
-        second = TimelineLine(2, "", 1, "", "b")
+        second = Happening(2, "", 1, "", "b")
         follower._publish(replace(FIRST, panels={"head": "two", "log": "l"}, lines=(*FIRST.lines, second)))
         change = follower.change(known)
         assert change["panels"] == {"head": "two"}

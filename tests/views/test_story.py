@@ -15,7 +15,7 @@ from claude_iterate.core.reports.status import Status
 from claude_iterate.views import history_view, run_view
 from claude_iterate.views.history_view import history_of, settle_claims
 from claude_iterate.views.iteration_rows import FileCounts, TestsView
-from claude_iterate.views.story import RECENT, FollowedJournal, RunRecords, Story, read_story, story_from_entries
+from claude_iterate.views.story import RECENT, FollowedJournal, RunRecords, Story, story_from_entries
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_summary import Progress, RunSummary, summarise
 
@@ -80,7 +80,7 @@ def test_a_night_is_told() -> None:
 
 def test_the_last_things_are_lines() -> None:
     """One line each, with the iteration it belongs to; what says nothing has none."""
-    found = {(row.event, row.iteration): row.line for row in story_from_entries(RUN, entries(*NIGHT)).recent}
+    found = {(row.event, row.iteration): row.text for row in story_from_entries(RUN, entries(*NIGHT)).recent}
     assert found["RunStarted", 0] == "Starting w (loop mode, at most 9 iterations)"
     assert found["ToolCalled", 2] == "🔧 Read b.py"
     assert found["ToolAnswered", 1] == "❌ Bash: boom"
@@ -200,7 +200,7 @@ def test_a_call_without_an_end_is_told_as_far_as_it_came(tmp_path: Path) -> None
     assert (row.outcome, row.tools, row.duration) == ("unfinished", 4, 4.0)
     (row,) = history_of(story_from_entries(RUN, found), found[1].at + 60.0).iterations
     assert row.duration == 60.0
-    assert run_view.run_view(place, read_story(place, RUN)).duration == 5.0
+    assert run_view.run_view(place, RunRecords(place).story(RUN)).duration == 5.0
 
 
 def test_the_plan_counts_where_there_is_one() -> None:

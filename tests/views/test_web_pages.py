@@ -22,9 +22,9 @@ from claude_iterate.core.reports.status import Status
 from claude_iterate.views.pages.drawn_page import STATIC, Drawn, page, panel
 from claude_iterate.views.pages.listing_page import WatchedProject
 from claude_iterate.views.pages.listing_page import unread as list_unread
-from claude_iterate.views.pages.run_page import LINES, NAMES, RunPicture, WatchedRun, draw_run
+from claude_iterate.views.pages.run_page import NAMES, RunPicture, WatchedRun, draw_run
 from claude_iterate.views.pages.run_page import unread as run_unread
-from claude_iterate.views.story import Story, story_from_entries
+from claude_iterate.views.story import RECENT, Story, story_from_entries
 from claude_iterate.views.watched_workspace import Seen
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import notes, run_lock
@@ -58,7 +58,7 @@ def test_a_page_is_not_larger_after_six_thousand_iterations_than_after_six_hundr
     sizes = []
     for count in (600, 6000):
         found = drawn(story_of(*(one for number in range(1, count + 1) for one in iteration(number))))
-        assert len(found.lines) == LINES
+        assert len(found.lines) == RECENT
         sizes.append(sum(html.count("<") for html in found.panels.values()))
     assert sizes[0] == sizes[1]
     assert sizes[1] < 8000

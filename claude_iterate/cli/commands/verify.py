@@ -16,7 +16,7 @@ from claude_iterate.errors import UsageProblem
 from claude_iterate.operations.launch import launch
 from claude_iterate.operations.prompt_texts import read_instructions
 from claude_iterate.views import documents
-from claude_iterate.views.story import EvidenceView, read_story
+from claude_iterate.views.story import EvidenceView, RunRecords
 from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.layout import Layout
 
@@ -64,7 +64,7 @@ def command(invocation: Invocation, /, name: str, show_report: bool, as_json: bo
         report=_report_path(layout, given["report_path"], given["dry_run"]) if given["report_path"] else "",
     )
     done = launch(project, layout, asked, TerminalUser())
-    proof = read_story(layout, done.run).proofs.last or EvidenceView(done.run)
+    proof = RunRecords(layout).story(done.run).proofs.last or EvidenceView(done.run)
     report = _report(proof) if show_report or as_json else None
     changed = done.state.finished is not None and done.state.finished.known_by == CHANGED
     code = done.exit_code or int(changed)

@@ -36,6 +36,7 @@ from claude_iterate.views.pages import listing_page, report_pages, run_page
 from claude_iterate.views.pages.drawn_page import STATIC, page
 from claude_iterate.views.pages.listing_page import WatchedProject
 from claude_iterate.views.pages.run_page import WatchedRun
+from claude_iterate.views.story import RECENT
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import notes
@@ -111,7 +112,7 @@ class WebPages:
             events=f"{here}/events",
             since=follower.cursor,
             now=time.time(),
-            most=run_page.LINES,
+            most=RECENT,
         )
         return HTMLResponse(shown)
 

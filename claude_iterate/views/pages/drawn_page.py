@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from claude_iterate.core.formats import duration, plural
 from claude_iterate.core.sanitize import sanitize_terminal
-from claude_iterate.views.story import verdict
+from claude_iterate.views.story import Happening, verdict
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -27,23 +27,13 @@ _LONGEST = 4000
 """Characters of one text on a page; of a longer one its end is shown."""
 
 
-class TimelineLine(msgspec.Struct, frozen=True):
-    """One line of the timeline."""
-
-    seq: int
-    clock: str
-    iteration: int
-    event: str
-    text: str
-
-
 class Drawn(msgspec.Struct, frozen=True):
     """What a page shows at one moment. `whole`: nothing is left to read; `offers` are the requests that make sense now;
     `says` is for a screen reader, when it changes."""
 
     title: str
     panels: Mapping[str, str]
-    lines: tuple[TimelineLine, ...] = ()
+    lines: tuple[Happening, ...] = ()
     offers: tuple[str, ...] = ()
     says: str = ""
     whole: bool = True

@@ -13,28 +13,23 @@ from typing import Any
 
 import msgspec
 
-from claude_iterate.core.events.run import JOURNAL_FORMAT
 from claude_iterate.core.formats import duration, moment
 from claude_iterate.core.rules.endings import in_words
 from claude_iterate.core.rules.next_steps import go_on
-from claude_iterate.core.sanitize import sanitize_terminal
 from claude_iterate.core.state.condition import items_done
 from claude_iterate.text import local_times
 from claude_iterate.text.run_lines import words_for
 from claude_iterate.views import watched_workspace
 from claude_iterate.views.history_view import history_of
 from claude_iterate.views.pages import charts
-from claude_iterate.views.pages.drawn_page import Drawn, TimelineLine, panel
-from claude_iterate.views.run_view import short_id
+from claude_iterate.views.pages.drawn_page import Drawn, panel
+from claude_iterate.views.run_view import newer_journal, short_id
 from claude_iterate.views.settings_view import short_count
-from claude_iterate.views.story import Story
+from claude_iterate.views.story import Happening, Story
 from claude_iterate.views.watched_workspace import Seen, WatchedWorkspace
-from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import notes
 
-LINES = 200
-"""Lines of the timeline on a page."""
 _ROWS, _PROOFS, _TOOLS, _FILES, _RUNS, _NOTES = 50, 5, 12, 20, 20, 5
 _LEAST_CONTEXT = 0.005
 """Less would be shown as 0 %."""
@@ -103,20 +98,12 @@ class WatchedRun:
             return f"The folder of the workspace {name} is gone. See what is left: claude-iterate list"
         if story is None:
             return ""
-        if (found := _journal_format(self._layout.journal(story.run))) > JOURNAL_FORMAT:
-            newer = f"A newer version of claude-iterate wrote this journal (format {found})."
-            return f"{newer} What this version does not know is left out. Install that version to see all of it."
+        if newer := newer_journal(self._layout, story.run):
+            return newer
         if story.started is None and seen.share >= 1.0 and not seen.alive:
             lost = f"The journal of run {story.run} has lost its beginning, so little can be told of it."
             return f"{lost} Look: claude-iterate doctor"
         return ""
-
-
-def _journal_format(path: Path) -> int:
-    try:
-        return reader.format_of(path)
-    except OSError:
-        return JOURNAL_FORMAT
 
 
 def _read_end(path: Path) -> str:
@@ -149,13 +136,13 @@ def draw_run(picture: RunPicture) -> Drawn:
     if story is None or story.started is None:
         panels["head"] = panel(_FILE, "unborn", name=seen.name, condition=seen.condition, gone=seen.gone)
         return Drawn(title, panels, says=title)
-    timeline = lines(story)
+    timeline = tuple(story.recent)
     panels |= {name: panel(_FILE, name, **values) for name, values in _values(picture, story, timeline).items()}
     says = f"{title}. {watched_workspace.iteration(story.state)}"
     return Drawn(title, panels, timeline, offers(picture), says, run=story.run)
 
 
-def _values(picture: RunPicture, story: Story, timeline: Sequence[TimelineLine]) -> dict[str, dict[str, Any]]:
+def _values(picture: RunPicture, story: Story, timeline: Sequence[Happening]) -> dict[str, dict[str, Any]]:
     """What each panel is made from. Charts and table have a call of Claude when it is over, so that what is long is
     sent again only then."""
     rows = history_of(story).iterations[: len(story.rows.ended)]
@@ -232,7 +219,7 @@ def _figures(picture: RunPicture, story: Story) -> list[tuple[str, str]]:
 
 def _watch(picture: RunPicture, story: Story) -> dict[str, Any]:
     windows = []
-    for name, window in story.windows.items():
+    for name, window in story.state.waiting.windows.items():
         used, resets_at = watched_workspace.window_use(window), window.resets_at or 0.0
         ahead = resets_at > picture.at
         resets = f", resets {local_times.day_and_time(moment(resets_at), picture.at)}" if ahead else ""
@@ -261,11 +248,3 @@ def offers(picture: RunPicture) -> tuple[str, ...]:
     state = story.state
     found = ["resume" if state.paused else "pause", "stop", "skip"]
     return (*found, *(("retry",) if state.wait is not None else ()), *always)
-
-
-def lines(story: Story) -> tuple[TimelineLine, ...]:
-    """The timeline, oldest first."""
-    return tuple(
-        TimelineLine(one.seq, watched_workspace.clock(one.at), one.iteration, one.event, sanitize_terminal(one.line))
-        for one in story.recent[-LINES:]
-    )
