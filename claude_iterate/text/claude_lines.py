@@ -49,30 +49,10 @@ def _assistant_text(event: events.Said) -> list[str]:
     return [text, *_cut_mark(event.cut)] if event.cut else [text]
 
 
-def _thinking(event: events.Thought) -> list[str]:
-    # Some models send thinking without its text.
-    text = event.text or "(thinking, text not shown)"
-    return [f"💭 {text}", *_cut_mark(event.cut)]
-
-
 def _prompt_sent(event: events.Told, whole: bool) -> list[str]:
     text, *more = indent_head(event.text or "(empty message to the model)", None if whole else OUTPUT_LINES, "  ")
     first, feed, rest = text.partition("\n")
     return [f"→ {first.lstrip()}{feed}{rest}", *more, *_cut_mark(event.cut)]
-
-
-def _task_start(event: events.TaskStarted) -> list[str]:
-    kind = f" ({event.kind})" if event.kind else ""
-    return [f"▶ Task started{kind}: {one_line(event.description) or event.id}"]
-
-
-def _task_end(event: events.TaskEnded) -> list[str]:
-    return [f"■ Task {event.status or 'ended'}: {one_line(event.summary) or event.id}"]
-
-
-def _api_retry(event: events.ApiRetried) -> list[str]:
-    what = " ".join([str(part) for part in (event.status, event.error) if part])
-    return [f"↻ API error {what or 'unknown'}: retry {event.attempt} of {event.max_retries} in {event.delay:.1f}s"]
 
 
 def _limit(event: events.LimitReported) -> list[str]:
@@ -86,12 +66,6 @@ def _limit(event: events.LimitReported) -> list[str]:
     return [", ".join(parts)]
 
 
-def _compaction(event: events.ContextCompacted) -> list[str]:
-    how = f" ({event.trigger})" if event.trigger else ""
-    before = f": there were {plural(event.tokens, 'token')}" if event.tokens else ""
-    return [f"· Context compacted{how}{before}"]
-
-
 def _agent_note(event: events.AgentNoted) -> list[str]:
     if event.kind in _NOISE:
         return []
@@ -103,10 +77,6 @@ def _garbage(event: events.GarbageSeen) -> list[str]:
     more = event.bytes - len(event.text.encode("utf-8", "replace"))
     missing = f" ... ({plural(more, 'more byte')})" if more > 1 else ""
     return [f"? {event.text}{missing}"]
-
-
-def _stderr(event: events.ErrorPrinted) -> list[str]:
-    return [f"stderr: {event.text}"]
 
 
 def _session(event: events.SessionOpened) -> list[str]:
@@ -149,16 +119,27 @@ _LIMITED: dict[type, Callable[[Any, bool], list[str]]] = {
 """Events of which the log may show more than the console. All others have the same lines in both."""
 _WRITERS: dict[type, Callable[[Any], list[str]]] = {
     events.Said: _assistant_text,
-    events.Thought: _thinking,
-    events.TaskStarted: _task_start,
-    events.TaskEnded: _task_end,
-    events.ApiRetried: _api_retry,
+    # Some models send thinking without its text.
+    events.Thought: lambda event: [f"💭 {event.text or '(thinking, text not shown)'}", *_cut_mark(event.cut)],
+    events.TaskStarted: lambda event: [
+        f"▶ Task started{f' ({event.kind})' if event.kind else ''}: {one_line(event.description) or event.id}"
+    ],
+    events.TaskEnded: lambda event: [f"■ Task {event.status or 'ended'}: {one_line(event.summary) or event.id}"],
+    events.ApiRetried: lambda event: [
+        (
+            f"↻ API error {' '.join(str(part) for part in (event.status, event.error) if part) or 'unknown'}:"
+            f" retry {event.attempt} of {event.max_retries} in {event.delay:.1f}s"
+        )
+    ],
     events.LimitReported: _limit,
-    events.ContextCompacted: _compaction,
+    events.ContextCompacted: lambda event: [
+        f"· Context compacted{f' ({event.trigger})' if event.trigger else ''}"
+        + (f": there were {plural(event.tokens, 'token')}" if event.tokens else "")
+    ],
     events.AgentNoted: _agent_note,
     events.ResultReported: _result,
     events.GarbageSeen: _garbage,
-    events.ErrorPrinted: _stderr,
+    events.ErrorPrinted: lambda event: [f"stderr: {event.text}"],
     events.SessionOpened: _session,
 }
 

@@ -62,19 +62,16 @@ def points(finished: RunFinished, state: RunState) -> list[str]:
 
 def totals(finished: RunFinished, state: RunState) -> str:
     """The figures of the run."""
-    iterations = f"Iterations: {finished.iterations} · " if _purpose(state) == "run" else ""
-    items = items_done(state) if _purpose(state) == "run" else None
-    done = f"{'Tasks' if items.of_plan else 'Items'}: {items.done}/{items.total} · " if items is not None else ""
-    return f"{iterations}{done}Time: {duration(finished.duration)}{_work_done(state)} · Cost: {cost(finished, state)}"
-
-
-def _work_done(state: RunState) -> str:
-    """What was changed, where it was measured."""
-    work = state.work
-    if not work.measured:
-        return ""
-    commits = f", {plural(work.commits, 'commit')}" if work.commits else ""
-    return f" · Work: {plural(work.files_changed, 'file change')}{commits}"
+    parts = []
+    if state.started is None or state.started.purpose == "run":
+        parts = [f"Iterations: {finished.iterations}"]
+        if (items := items_done(state)) is not None:
+            parts.append(f"{'Tasks' if items.of_plan else 'Items'}: {items.done}/{items.total}")
+    parts.append(f"Time: {duration(finished.duration)}")
+    if (work := state.work).measured:
+        commits = f", {plural(work.commits, 'commit')}" if work.commits else ""
+        parts.append(f"Work: {plural(work.files_changed, 'file change')}{commits}")
+    return " · ".join([*parts, f"Cost: {cost(finished, state)}"])
 
 
 def cost(finished: RunFinished, state: RunState) -> str:
@@ -87,14 +84,11 @@ def cost(finished: RunFinished, state: RunState) -> str:
     return f"{paid} ({read:,} tokens in, {tokens.output:,} out)" if unknown else paid
 
 
-def _purpose(state: RunState) -> str:
-    return state.started.purpose if state.started is not None else "run"
-
-
 _RUNNING = (
     ("logs {name} --follow", "watch it"),
     ('note {name} "..."', "tell the next iteration something"),
 )
+_BEGIN = (("run {name}", "begin"), ("validate {name}", "let Claude grade the instructions"))
 _AFTER = (
     ("report {name}", "the whole task on one page"),
     ("history {name}", "time and cost of each iteration"),
@@ -102,8 +96,8 @@ _AFTER = (
 )
 _STEER = (*_RUNNING, ("pause {name}", "hold after this iteration"), ("stop {name}", "end after this iteration"))
 _ACTIONS = {
-    "new": (("run {name}", "begin"), ("validate {name}", "let Claude grade the instructions")),
-    "new_task": (("run {name}", "begin"), ("validate {name}", "let Claude grade the instructions"), *_AFTER),
+    "new": _BEGIN,
+    "new_task": (*_BEGIN, *_AFTER),
     **dict.fromkeys(("starting", "running", "verifying"), _STEER),
     "stopping": (("stop {name} --now", "end it at once"), *_RUNNING[:1]),
     "paused": (("resume {name}", "go on"), ("stop {name}", "end the run"), *_RUNNING),

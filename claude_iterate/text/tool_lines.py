@@ -127,7 +127,7 @@ STRING_NOT_FOUND = (
 
 def result_lines(answer: ToolAnswered, whole: bool) -> list[str]:
     """What became of a call."""
-    block = _error(answer, whole) if answer.is_error else _RESULTS.get(answer.name, _other_result)(answer, whole)
+    block = _error(answer, whole) if answer.is_error else _success(answer, whole)
     if answer.cut:
         block.append(f"{INDENT}... ({plural(answer.cut, 'more character')} in the raw output)")
     return block
@@ -137,10 +137,25 @@ def _error(answer: ToolAnswered, whole: bool) -> list[str]:
     text = answer.text.strip().removeprefix("<tool_use_error>").removesuffix("</tool_use_error>")
     if answer.name == "Edit" and "not found in file" in text:
         # The console has shown the string with the call; the log keeps Claude's words as well.
-        said = [] if not whole else ["", indent_text(text)]
-        return [*STRING_NOT_FOUND, *said]
+        return [*STRING_NOT_FOUND, *(["", indent_text(text)] if whole else [])]
     first, rest = first_and_rest(text.removeprefix("Error: "))
     return [f"❌ {answer.name or 'Tool'} failed: {first or 'no reason given'}", *indent(rest)]
+
+
+def _success(answer: ToolAnswered, whole: bool) -> list[str]:
+    match answer.name:
+        case "Read":
+            return _read_result(answer, whole)
+        case "Edit" | "Write":
+            created = answer.facts.get("type") == "create" or answer.text.startswith("File created")
+            done = "Edit applied" if answer.name == "Edit" else "File created" if created else "File written"
+            # Claude's sentence about a file it changed says nothing new, so only the log has it.
+            return [f"✓ {done}", *([indent_text(answer.text.rstrip("\n"))] if whole and answer.text else [])]
+        case "Bash":
+            title = _command_end(answer.facts)
+        case name:
+            title = [f"✓ {name or 'Tool'} finished"]
+    return [*title, *_body(answer.text, None if whole else OUTPUT_LINES)]
 
 
 def _read_result(answer: ToolAnswered, whole: bool) -> list[str]:
@@ -151,13 +166,10 @@ def _read_result(answer: ToolAnswered, whole: bool) -> list[str]:
     shown, more = head(text, None if whole else READ_LINES)
     file = answer.facts.get("file")
     count = file.get("numLines") if isinstance(file, dict) else None
-    if not isinstance(count, int):
-        count = shown.count("\n") + 1 + more
-    block = ["✓ File read successfully" if answer.cut else f"✓ File read successfully ({plural(count, 'line')})"]
-    block += [_number_line(line) for line in shown.split("\n")]
-    if more:
-        block.append(f"     ... ({plural(more, 'more line')})")
-    return block
+    lines = plural(count if isinstance(count, int) else shown.count("\n") + 1 + more, "line")
+    block = ["✓ File read successfully" if answer.cut else f"✓ File read successfully ({lines})"]
+    block += map(_number_line, shown.split("\n"))
+    return [*block, f"     ... ({plural(more, 'more line')})"] if more else block
 
 
 def _number_line(line: str) -> str:
@@ -169,19 +181,6 @@ def _number_line(line: str) -> str:
         if not (found and number.isdecimal()):
             return f"       | {line}"
     return f"{number:>6} | {text}"
-
-
-def _edit_result(answer: ToolAnswered, whole: bool) -> list[str]:
-    return ["✓ Edit applied", *_for_the_log(answer, whole)]
-
-
-def _write_result(answer: ToolAnswered, whole: bool) -> list[str]:
-    created = answer.facts.get("type") == "create" or answer.text.startswith("File created")
-    return ["✓ File created" if created else "✓ File written", *_for_the_log(answer, whole)]
-
-
-def _bash_result(answer: ToolAnswered, whole: bool) -> list[str]:
-    return [*_command_end(answer.facts), *_body(answer.text, None if whole else OUTPUT_LINES)]
 
 
 def _command_end(facts: Mapping[str, object]) -> list[str]:
@@ -196,23 +195,6 @@ def _command_end(facts: Mapping[str, object]) -> list[str]:
     return ["✓ Command finished", f"{INDENT}Exit code: 0"]
 
 
-def _other_result(answer: ToolAnswered, whole: bool) -> list[str]:
-    return [f"✓ {answer.name or 'Tool'} finished", *_body(answer.text, None if whole else OUTPUT_LINES)]
-
-
 def _body(text: str, limit: int | None) -> list[str]:
     text = text.rstrip("\n")
     return indent_head(text, limit) if text else [f"{INDENT}(no output)"]
-
-
-def _for_the_log(answer: ToolAnswered, whole: bool) -> list[str]:
-    """Claude's sentence about a file it changed says nothing new, so only the log has it."""
-    return [] if not whole or not answer.text else [indent_text(answer.text.rstrip("\n"))]
-
-
-_RESULTS: dict[str, Callable[[ToolAnswered, bool], list[str]]] = {
-    "Read": _read_result,
-    "Edit": _edit_result,
-    "Write": _write_result,
-    "Bash": _bash_result,
-}
