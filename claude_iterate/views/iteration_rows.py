@@ -14,7 +14,7 @@ from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.formats import moment
 from claude_iterate.core.outcomes.classes import is_done_again
 from claude_iterate.core.reports.status import Status
-from claude_iterate.core.state.call import Spending
+from claude_iterate.core.state.call import Call, Spending
 from claude_iterate.core.state.condition import counted_items
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.text.run_lines import denied_call
@@ -119,26 +119,21 @@ class IterationRows:
         self.claim_before_held: bool | None = None
         """What came of a claim of the killed run that this one goes on with."""
 
-    @property
-    def under_way(self) -> Row | None:
-        """The call under way, as far as it is known: the time until its last sign, and what it said of its costs."""
-        if self._begun is None:
-            return None
-        call = self._state.call
-        return replace(
-            _with_cost(self._begun, self._state.spending),
-            duration=round(max(0.0, self._last_at - self._began), 3),
-            turns=self._state.result.turns,
-            tools=call.tools if call is not None else 0,
-            said=call.said if call is not None else 0,
-            compactions=call.compactions if call is not None else 0,
-        )
-
     def every(self, at: float = 0.0) -> tuple[Row, ...]:
-        """All rows; that of the call under way is the last, and has lasted until the moment `at`."""
-        if (row := self.under_way) is None:
+        """All rows. That of the call under way is the last, with what is known of it; it has lasted until the moment
+        `at`, or until its last sign."""
+        if self._begun is None:
             return tuple(self.ended)
-        return (*self.ended, replace(row, duration=round(max(row.duration, at - self._began), 3)))
+        call = self._state.call or Call(0, 0.0)
+        under_way = replace(
+            _with_cost(self._begun, self._state.spending),
+            duration=round(max(0.0, self._last_at - self._began, at - self._began), 3),
+            turns=self._state.result.turns,
+            tools=call.tools,
+            said=call.said,
+            compactions=call.compactions,
+        )
+        return (*self.ended, under_way)
 
     @property
     def other(self) -> Spending:
@@ -189,7 +184,7 @@ class IterationRows:
         return earlier + 1
 
     def _add_measure(self, event: events.WorkMeasured, after: RunState) -> None:
-        place = next((at for at in range(len(self.ended) - 1, -1, -1) if self.ended[at].number == event.number), None)
+        place = next((at for at in reversed(range(len(self.ended))) if self.ended[at].number == event.number), None)
         if place is None:
             return  # it was measured for an iteration of a killed run
         changes, tests = event.changes, event.tests

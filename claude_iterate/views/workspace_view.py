@@ -25,7 +25,7 @@ from claude_iterate.text.ending_lines import next_run
 from claude_iterate.views import history_view, run_view
 from claude_iterate.views.run_view import RunView
 from claude_iterate.views.settings_view import SettingView, changed_settings
-from claude_iterate.views.story import EvidenceView, RunRecords, Story
+from claude_iterate.views.story import EvidenceView, RunRecords
 from claude_iterate.workspace import metadata, task_file
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.metadata import Metadata
@@ -79,7 +79,9 @@ class WorkspaceState(msgspec.Struct, frozen=True):
                 over = story.state.finished is not None
                 run = summarise(RunSummary, story.run, story.state, running=not over)
             if _is_held(records):
-                return cls("running", _doing(run), about, run)
+                # One that has recorded its end is about to leave.
+                doing = "running" if run is None else run.condition if run.reason is None else "stopping"
+                return cls("running", doing, about, run)
             if about.is_running:
                 copied = runner.is_copy(layout, about.run.id, story.started)
                 return cls("interrupted", "copy" if copied else "killed", about, run)
@@ -103,29 +105,12 @@ class WorkspaceState(msgspec.Struct, frozen=True):
         return self.state == "new_task" or self.about.run.report_of_task_before
 
 
-def read_metadata(folder: str) -> Metadata | None:
-    """The metadata in this folder, plainly, because there may be thousands; None when it is damaged."""
-    try:
-        with open(f"{folder}/.metadata.json", "rb") as file:  # noqa: PTH123 - a Path for each would cost more
-            document = json.loads(file.read())
-    except (OSError, ValueError, RecursionError):
-        return None
-    return metadata.parse(document) if isinstance(document, dict) else None
-
-
 def _is_held(records: RunRecords) -> bool:
     """A run is under way. A dry run may be, after a run that was killed."""
     if records.holder is None:
         return False
     started = records.story(str(records.holder.get("run", ""))).started
     return started is None or not started.dry_run
-
-
-def _doing(run: RunSummary | None) -> str:
-    """What a run does that holds the lock. One that has recorded its end is about to leave."""
-    if run is None:
-        return "running"
-    return run.condition if run.reason is None else "stopping"
 
 
 def _left(status: str, about: Metadata) -> str:
@@ -233,8 +218,7 @@ def workspace_view(project: Project, layout: Layout, at: float) -> WorkspaceView
     found = WorkspaceState.load(metadata.read(layout.metadata), records)
     about, newest = found.about, records.newest()
     now = run_view.run_view(layout, newest, at if records.is_under_way(newest.run) else None) if newest else None
-    last = _last(records, newest, now)
-    last = _as_it_stands(last, about, now) if last is not None else None
+    last = _last(records, now, about)
     resolved, is_reset = project.settings_for(layout, about=about), last is not None and about.reset_after >= last.id
     return WorkspaceView(
         name=layout.name,
@@ -270,9 +254,8 @@ def workspace_view(project: Project, layout: Layout, at: float) -> WorkspaceView
 
 def _counters(about: Metadata, newest: RunView | None) -> CountersView:
     """All runs cost as much as the newest journal has it, or as the metadata knew it before a journal was lost."""
-    told = newest.total_cost_usd if newest is not None else 0.0
-    partly = newest is not None and newest.total_cost_is_lower_bound
-    money = (about.total_cost_usd, True) if about.total_cost_usd > told + 1e-5 else (told, partly)
+    money = (newest.total_cost_usd, newest.total_cost_is_lower_bound) if newest is not None else (0.0, False)
+    money = (about.total_cost_usd, True) if about.total_cost_usd > money[0] + 1e-5 else money
     return CountersView(about.total_iterations, about.setup_iterations, about.execution_iterations, *money)
 
 
@@ -292,27 +275,21 @@ def _merge(project: Project, last: RunView | None) -> str | None:
     return (left if last.now is None else replace(left, changed=False)).merge or None
 
 
-def _last(records: RunRecords, newest: Story | None, now: RunView | None) -> RunView | None:
-    """The last run of `claude-iterate run`; `now` is the view of the newest of any purpose."""
-    if newest is None or now is None:
-        return None
-    layout, last, view = records.layout, newest, now
-    if now.purpose != "run" or now.dry_run:
+def _last(records: RunRecords, newest: RunView | None, about: Metadata) -> RunView | None:
+    """The last run of `claude-iterate run`; `newest` is the newest run of any purpose. What it advises is out of date
+    after a `verify` that judged its work, and after a `reset`. A verify that found something missing has its own next
+    step."""
+    last = newest
+    if newest is not None and (newest.purpose != "run" or newest.dry_run):
         found = records.newest(("run",))
-        if found is None:
-            return None
-        last, view = found, run_view.run_view(layout, found)
-    return replace(view, totals=history_view.totals(records, last.run))
-
-
-def _as_it_stands(last: RunView, about: Metadata, newest: RunView | None) -> RunView:
-    """What the last run advises is out of date after a `verify` that judged its work, and after a `reset`. A verify
-    that found something missing has its own next step."""
+        last = run_view.run_view(records.layout, found) if found is not None else None
+    if newest is None or last is None:
+        return None
+    last = replace(last, totals=history_view.totals(records, last.id))
     if about.verified_by <= last.id and about.reset_after < last.id:
         return last
-    verified = newest is not None and newest.id == about.verified_by > last.id
-    step = newest.next if newest is not None and verified and not newest.proven else ""
-    return replace(last, about_claim="", advice="", next=step)
+    refuted = newest.id == about.verified_by > last.id and not newest.proven
+    return replace(last, about_claim="", advice="", next=newest.next if refuted else "")
 
 
 def _log(layout: Layout, last: RunView | None) -> str | None:
@@ -396,8 +373,11 @@ def listing(root: Path, folder: Path, names: list[str]) -> ListingView:
 
 def state_of(layout: Layout) -> WorkspaceState | None:
     """How this workspace stands; None when its metadata is damaged."""
-    about = read_metadata(str(layout.folder))
-    return WorkspaceState.load(about, RunRecords(layout)) if about is not None else None
+    try:
+        document = json.loads(layout.metadata.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return WorkspaceState.load(metadata.parse(document), RunRecords(layout)) if isinstance(document, dict) else None
 
 
 def _row(layout: Layout) -> WorkspaceRow:
@@ -442,16 +422,14 @@ def _progress(found: WorkspaceState, layout: Layout) -> Progress | None:
     """As the last run has it, else as the report does; of a new task nothing is known, nor where `verify` refuted
     what was claimed."""
     run = found.about.run
+    done = found.status == "completed"
     refuted = found.state == "unfinished" and run.reason == "completed"
     if found.state == "new" or refuted or found.report_is_old:
         return None
-    if found.status == "completed" and run.completion is not None:
+    if done and run.completion is not None:
         return run.completion.progress
-    return run.progress or (_progress_of_report(layout, found.status == "completed") if run.plan is None else None)
-
-
-def _progress_of_report(layout: Layout, believed: bool) -> Progress | None:
-    """What the report says: the original kept no progress of its runs. A claim that is not `believed` is none."""
-    reading = status_file.look(layout.status).reading
+    if run.progress is not None or run.plan is not None:
+        return run.progress
+    reading = status_file.look(layout.status).reading  # the original kept no progress of its runs
     status = reading.status if reading is not None else None
-    return None if status is not None and status.complete and not believed else progress(status)
+    return None if status is not None and status.complete and not done else progress(status)
