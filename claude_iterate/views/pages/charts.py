@@ -9,7 +9,6 @@ import msgspec
 
 from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.formats import cost, duration, money, plural
-from claude_iterate.core.sanitize import sanitize_terminal
 from claude_iterate.core.tones import Tone
 from claude_iterate.text import local_times
 from claude_iterate.views.history_view import green_tests
@@ -146,9 +145,9 @@ def row_words(row: Row) -> dict[str, str]:
         "progress": f"{row.progress.completed}/{row.progress.total}" if row.progress is not None else "",
         "claim": {None: "", True: "held", False: "refuted"}[row.claim_held] or ("claimed" if row.complete else ""),
         "outcome": outcome(row),
-        "message": sanitize_terminal(row.message),
-        "summary": sanitize_terminal(row.summary),
-        "denied": sanitize_terminal(", ".join(row.denied)),
+        "message": row.message,
+        "summary": row.summary,
+        "denied": ", ".join(row.denied),
         "tone": outcome_tone(row),
         "run": row.run,
     }

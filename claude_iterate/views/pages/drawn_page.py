@@ -49,6 +49,11 @@ def page(name: str, /, **values: Any) -> str:
     return _environment().get_template(f"{name}.html.jinja").render(values)
 
 
+def markdown(name: str, /, **values: Any) -> str:
+    """The same as Markdown, where fences take the place of escapes."""
+    return _environment(escapes=False).get_template(f"{name}.md.jinja").render(values)
+
+
 def panel(file: str, macro: str, /, **values: Any) -> str:
     """One part of a page: a macro of a template, called with these values."""
     made = getattr(_environment().get_template(f"{file}.html.jinja").module, macro)(**values)
@@ -56,12 +61,12 @@ def panel(file: str, macro: str, /, **values: Any) -> str:
 
 
 @functools.cache
-def _environment() -> Environment:
+def _environment(escapes: bool = True) -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # only pages need it
 
     environment = Environment(
         loader=FileSystemLoader(FOLDER),
-        autoescape=True,
+        autoescape=escapes,  # noqa: S701 - Markdown has fences
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

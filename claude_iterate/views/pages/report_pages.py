@@ -5,54 +5,45 @@ Whatever Claude, a check or the user wrote is a value of the template and is esc
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-from claude_iterate.core.formats import cost, duration, one_line, plural
-from claude_iterate.core.sanitize import sanitize_terminal
+from claude_iterate.core.formats import cost, duration, one_line
 from claude_iterate.text import local_times
 from claude_iterate.views.night_report import Diffstat, FileView, NightReport, RunOfTask
+from claude_iterate.views.pages import drawn_page
 from claude_iterate.views.pages.charts import draw_charts, row_words
+from claude_iterate.views.pages.drawn_page import page
 from claude_iterate.views.run_view import short_id
 from claude_iterate.views.settings_view import short_count
-from claude_iterate.views.story import verdict
 
-_LONGEST = 4000
-"""Characters of a check's output on the page: its end."""
 _INSTRUCTIONS = 100_000
 """Characters of the instructions: their beginning."""
 
 
 def html(report: NightReport) -> str:
     """One file: no script, no style sheet, no picture from elsewhere."""
-    return _render("report.html", True, {**_values(report), "charts": draw_charts(report.iterations)})
+    return page("report", **_values(report), charts=draw_charts(report.iterations))
 
 
 def markdown(report: NightReport) -> str:
     """The same as Markdown. What others wrote stands in fences that it cannot end."""
     values = _values(report)
     reported = "\n".join(filter(None, map(_words_of, values["rows"])))
-    return _render("report.md", False, {**values, "fence": _fence, "reported": reported})
+    return drawn_page.markdown("report", **values, fence=_fence, reported=reported)
 
 
 def _values(report: NightReport) -> dict[str, Any]:
+    rows = zip(report.iterations, report.diffstats, strict=True)
     return {
         "report": report,
         "run": report.run,
-        "rows": [
-            row_words(row) | {"lines": _lines(stat)}
-            for row, stat in zip(report.iterations, report.diffstats, strict=True)
-        ],
+        "rows": [row_words(row) | {"lines": _lines(stat)} for row, stat in rows],
         "lines": _lines,
-        "verdict": verdict,
         "short": short_id,
         "figures": _figures(report),
         "parts": [_part(part) for part in reversed(report.parts)] if len(report.parts) > 1 else [],
         "changed_files": "\n".join(map(_file_line, report.diffstat.files)) if report.diffstat is not None else "",
-        "duration": duration,
         "when": local_times.whole,
-        "plural": plural,
-        "clean": _clean,
         "asked": _instructions(report.instructions),
     }
 
@@ -92,15 +83,8 @@ def _part(part: RunOfTask) -> dict[str, str]:
     }
 
 
-def _clean(text: str) -> str:
-    """Harmless on any page; of a long text the end."""
-    shown = sanitize_terminal(text)
-    return shown if len(shown) <= _LONGEST else f"…{shown[-_LONGEST:]}"
-
-
 def _instructions(text: str) -> str:
-    shown = sanitize_terminal(text)
-    return shown if len(shown) <= _INSTRUCTIONS else f"{shown[:_INSTRUCTIONS]}…\n(The rest is in INSTRUCTIONS.md.)"
+    return text if len(text) <= _INSTRUCTIONS else f"{text[:_INSTRUCTIONS]}…\n(The rest is in INSTRUCTIONS.md.)"
 
 
 def _words_of(row: dict[str, str]) -> str:
@@ -126,12 +110,3 @@ def _fence(text: str) -> str:
     while ticks in text:
         ticks += "`"
     return f"{ticks}text\n{text.rstrip()}\n{ticks}"
-
-
-def _render(name: str, escapes: bool, values: dict[str, Any]) -> str:
-    from jinja2 import Environment, StrictUndefined  # only a report needs it
-
-    source = Path(__file__).with_name(f"{name}.jinja").read_text(encoding="utf-8")
-    # Markdown is no HTML: there, fences take the place of escapes.
-    environment = Environment(autoescape=escapes, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)  # noqa: S701
-    return environment.from_string(source).render(values)
