@@ -1,36 +1,48 @@
-"""The archives of a project: list, find and save them. Those of the original, which are folders, are only read.
+"""The archives of a project: list, find, save and restore them. Those of the original, which are folders, are only
+read.
 
 An archive is saved whole or not at all, and the workspace is only read. It counts as saved when it was read back from
-the disk and holds everything that was packed.
+the disk and holds everything that was packed. A workspace is restored beside its place: folders, files, and the links
+last, so that nothing can be written through a link. Only the finished workspace takes its place.
 """
 
 from __future__ import annotations
 
 import contextlib
-import io
 import json
+import math
 import os
 import re
-import stat
-import tarfile
-from collections.abc import Iterator
+import shutil
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import IO, Any
+from pathlib import Path, PurePosixPath
+from tarfile import TarInfo
+from typing import Any
 
 import msgspec
 
 from claude_iterate.core import names
-from claude_iterate.errors import ArchiveProblem
-from claude_iterate.workspace.archive_contents import MANIFEST, NOT_OF_THE_WORK, Entry, checked_entries, open_tar
+from claude_iterate.errors import ArchiveProblem, UsageProblem
+from claude_iterate.workspace import creation
+from claude_iterate.workspace.archive_contents import (
+    MANIFEST,
+    METADATA,
+    NOT_OF_THE_WORK,
+    TOP,
+    ArchiveReader,
+    folder_manifest,
+    leads_outside,
+    open_archive,
+    pack,
+)
 from claude_iterate.workspace.files import atomic
-from claude_iterate.workspace.files.folders import reason
+from claude_iterate.workspace.files.folders import explain_errors, new_folder, reason
 from claude_iterate.workspace.layout import Layout
 
 ENDING = ".tar.gz"
 _LONGEST_NAME = 72
 """Characters of the workspace's name in the archive's name, so that every command accepts it with time and number."""
-_STAMP = re.compile(r"(?P<name>.+)-(?P<date>\d{4}-\d\d-\d\d)T(?P<time>\d\d-\d\d-\d\d)(-\d+)?")
+_STAMP = re.compile(r"-\d{4}-\d\d-\d\dT[\d-]+$")
 
 
 class Archive(msgspec.Struct, frozen=True):
@@ -54,10 +66,7 @@ class Archive(msgspec.Struct, frozen=True):
     def workspace(self) -> str:
         """The name of the workspace that was archived, as far as known."""
         name = self.manifest.get("originalName")
-        if isinstance(name, str) and name:
-            return name
-        stamped = _STAMP.fullmatch(self.name)
-        return stamped["name"] if stamped else self.name
+        return name if isinstance(name, str) and name else named_after(self.name)
 
     @property
     def size(self) -> int | None:
@@ -68,47 +77,35 @@ class Archive(msgspec.Struct, frozen=True):
 
     @property
     def moment(self) -> datetime:
-        """When it was made: by its manifest, else its name, else its file."""
-        stamped = _STAMP.fullmatch(self.name)
-        by_name = f"{stamped['date']}T{stamped['time'].replace('-', ':')}Z" if stamped else ""
-        for text in (self.manifest.get("archivedAt"), by_name):
-            with contextlib.suppress(ValueError, TypeError):
-                moment = datetime.fromisoformat(text)  # type: ignore[arg-type]
-                return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        """When it was made: by its manifest, else its file."""
+        with contextlib.suppress(ValueError, TypeError):
+            moment = datetime.fromisoformat(self.manifest.get("archivedAt", ""))
+            return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         return datetime.fromtimestamp(_modified(self.path), UTC)
+
+
+def named_after(archive: str) -> str:
+    """The workspace whose name that of an archive begins with."""
+    return _STAMP.sub("", archive)
 
 
 def list_archives(folder: Path) -> list[Archive]:
     """All archives, newest first. What has a name that no command accepts is left out."""
-    try:
-        with os.scandir(folder) as entries:
-            paths = [Path(entry.path) for entry in entries if _is_archive(entry)]
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        why, hint = reason(error, folder)
-        raise ArchiveProblem(f"The archives cannot be listed: {why}.", hint) from None
-    return sorted(
-        map(_read, paths), key=lambda archive: (archive.moment, _modified(archive.path), archive.name), reverse=True
-    )
+    with explain_errors(ArchiveProblem, "The archives cannot be listed", folder):
+        found = [_read(path) for path in _paths(folder)]
+    return sorted(found, key=lambda archive: (archive.moment, _modified(archive.path), archive.name), reverse=True)
 
 
 def list_names(folder: Path) -> list[str]:
     """The names of all archives, without reading any."""
-    with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        return sorted(entry.name.removesuffix(ENDING) for entry in entries if _is_archive(entry))
+    with contextlib.suppress(OSError):
+        return sorted(path.name.removesuffix(ENDING) for path in _paths(folder))
     return []
-
-
-def checked_name(name: str) -> str:
-    """The name of an archive, with or without its ending, or a UsageProblem."""
-    names.check_name(name.removesuffix(ENDING), "archive")
-    return name
 
 
 def find(folder: Path, name: str, or_newest: bool = False) -> Archive:
     """The archive of this name, with or without its ending; or, if asked for, the newest of a workspace."""
-    checked_name(name)
+    names.check_name(name.removesuffix(ENDING), "archive")
     path = folder / name
     if name.endswith(ENDING) or not path.is_dir():
         path = folder / (name.removesuffix(ENDING) + ENDING)
@@ -118,34 +115,34 @@ def find(folder: Path, name: str, or_newest: bool = False) -> Archive:
     newest = next((archive for archive in known if archive.workspace == name), None)
     if newest is not None and or_newest:
         return newest
-    near = [archive.name for archive in known if archive.name.startswith(f"{name}-")][:3]
-    meant = (
-        f"Did you mean {' or '.join(near)}? " if near else names.did_you_mean(name, [archive.name for archive in known])
-    )
+    meant = names.did_you_mean(name, [archive.name for archive in known])
     raise ArchiveProblem(f"Archive not found: {name}", f"{meant}See: claude-iterate archive list")
+
+
+def _paths(folder: Path) -> list[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            return [Path(entry.path) for entry in entries if _is_archive(entry)]
+    except FileNotFoundError:
+        return []
+
+
+def _is_archive(entry: os.DirEntry[str]) -> bool:
+    return names.is_acceptable(entry.name.removesuffix(ENDING)) and (entry.name.endswith(ENDING) or entry.is_dir())
 
 
 def _read(path: Path) -> Archive:
     """The archive with its manifest, or with the problem that keeps it from being used."""
     try:
         if path.name.endswith(ENDING):
-            with open_tar(path) as reader:
+            with open_archive(path) as reader:
                 return Archive(path, reader.manifest())
-        found = json.loads((path / MANIFEST).read_bytes())
+        found = json.loads(folder_manifest(path))
     except ArchiveProblem as problem:
         return Archive(path, {}, problem.message)
-    except FileNotFoundError:
-        # The original wrote it last; without it the copy was cut off.
-        return Archive(path, {}, f"{path} is only half an archive: it has no {MANIFEST}.")
-    except OSError as error:
-        return Archive(path, {}, f"{path} cannot be read: {error.strerror}.")
     except (ValueError, RecursionError):
         found = None
     return Archive(path, found if isinstance(found, dict) else {})
-
-
-def _is_archive(entry: os.DirEntry[str]) -> bool:
-    return names.is_acceptable(entry.name.removesuffix(ENDING)) and (entry.name.endswith(ENDING) or entry.is_dir())
 
 
 def _modified(path: Path) -> float:
@@ -184,70 +181,22 @@ def save(layout: Layout, archive_folder: Path) -> Saved:
             "archivedFrom": str(layout.folder),
         }
         with atomic.open_replacement(path, private=True) as file:
-            packed, left_out = _pack(folder, layout.name, json.dumps(manifest, indent=2).encode(), moment, file)
+            packed, left_out = pack(folder, layout.name, json.dumps(manifest, indent=2).encode(), file)
             file.flush()
-            os.fsync(file.fileno())
-            entries = _read_back(Path(file.name), layout.name, packed)
-    except (OSError, tarfile.TarError, RecursionError) as error:
-        raise _save_problem(layout, archive_folder, error) from None
-    return Saved(path, [entry.name for entry in entries if entry.leads_outside], left_out)
-
-
-def _pack(folder: Path, name: str, manifest: bytes, moment: datetime, file: IO[bytes]) -> tuple[set[str], list[str]]:
-    """Returns what was packed and what was left out. The manifest stands first, so that a list needs to read no
-    further."""
-    packed: set[str] = set()
-    left_out: list[str] = []
-    with tarfile.open(fileobj=file, mode="w:gz", compresslevel=6) as tar:
-        tar.addfile(tar.gettarinfo(folder, name))
-        about = tarfile.TarInfo(f"{name}/{MANIFEST}")
-        about.size, about.mtime = len(manifest), int(moment.timestamp())
-        tar.addfile(about, io.BytesIO(manifest))
-        for path in _all_below(folder):
-            inside = str(path.relative_to(folder))
-            # An old manifest must not hide the new one; the lock belongs to the place, not to the work.
-            if inside in NOT_OF_THE_WORK:
-                continue
-            mode = path.lstat().st_mode
-            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode)):
-                left_out.append(inside)
-                continue
-            # A file with two names is packed as two files: no archive of ours has hard links.
-            tar.inodes.clear()  # type: ignore[attr-defined]
-            member = tar.gettarinfo(path, f"{name}/{inside}")
-            with path.open("rb") if member.isreg() else contextlib.nullcontext() as content:
-                tar.addfile(member, content)
-            packed.add(member.name)
-    return packed, left_out
-
-
-def _all_below(folder: Path) -> Iterator[Path]:
-    for entry in sorted(folder.iterdir()):
-        yield entry
-        if entry.is_dir() and not entry.is_symlink():
-            yield from _all_below(entry)
-
-
-def _read_back(path: Path, name: str, packed: set[str]) -> list[Entry]:
-    """What the archive holds, checked to be all that was packed."""
-    try:
-        with open_tar(path) as reader:
-            entries = checked_entries(reader, "the archive", outside_links=True)
-    except ArchiveProblem as problem:
-        raise tarfile.ReadError(problem.message.rstrip(".")) from None
-    missing = sorted(packed - {f"{name}/{entry.name}" for entry in entries})
-    if missing:
-        raise tarfile.ReadError(f"the archive does not hold {missing[0]}")
-    return entries
-
-
-def _save_problem(layout: Layout, archive_folder: Path, error: Exception) -> ArchiveProblem:
-    why, hint = str(error) or type(error).__name__, f"Check the permissions and the free space of {archive_folder}"
-    if isinstance(error, OSError):
-        why, hint = reason(error, archive_folder)
-        if error.filename and error.filename not in why:
-            why += f" ({error.filename})"
-    return ArchiveProblem(f"The workspace {layout.name!r} could not be archived: {why}.", f"It is untouched. {hint}")
+            with open_archive(Path(file.name)) as reader:
+                members = reader.members()
+            if missing := sorted(packed - members.keys()):
+                raise ArchiveProblem(f"the archive does not hold {missing[0]}")
+    except (OSError, ArchiveProblem) as error:
+        if isinstance(error, ArchiveProblem):
+            why, hint = error.message.rstrip("."), ""
+        else:
+            why, hint = reason(error, archive_folder)
+            why += f" ({error.filename})" if error.filename and error.filename not in why else ""
+        raise ArchiveProblem(
+            f"The workspace {layout.name!r} could not be archived: {why}.", f"It is untouched. {hint}".rstrip()
+        ) from None
+    return Saved(path, _outside_links(members), left_out)
 
 
 def _free_path(folder: Path, stem: str) -> Path:
@@ -257,3 +206,125 @@ def _free_path(folder: Path, stem: str) -> Path:
         count += 1
         path = folder / f"{stem}-{count}{ENDING}"
     return path
+
+
+def _outside_links(members: dict[PurePosixPath, TarInfo]) -> list[str]:
+    return [str(path) for path, member in members.items() if leads_outside(path, member)]
+
+
+class Contents(msgspec.Struct, frozen=True):
+    """What an archive holds, for `show`."""
+
+    files: int
+    links: int
+    size: int
+    outside_links: list[str]
+    metadata: dict[str, Any]
+
+
+def contents(archive: Archive) -> Contents:
+    """What is in the archive, read to its end: a damaged or hostile one is an ArchiveProblem."""
+    with open_archive(archive.path) as reader:
+        members = reader.members()
+        work = [member for path, member in members.items() if path not in NOT_OF_THE_WORK]
+        return Contents(
+            sum(member.isreg() for member in work),
+            sum(member.issym() for member in work),
+            sum(member.size for member in work),
+            _outside_links(members),
+            reader.document(members[METADATA]) if METADATA in members else {},
+        )
+
+
+def target_name(archive: Archive, wanted: str | None) -> str:
+    """The name that the restored workspace gets: the wanted one, else the one it had."""
+    if wanted is not None:
+        return names.check_name(wanted)
+    try:
+        return names.check_name(archive.workspace)
+    except UsageProblem:
+        raise ArchiveProblem(
+            f"{archive.name} says that its workspace was called {archive.workspace[:60]!r}, which cannot be a name.",
+            f"Give it one: claude-iterate archive restore {archive.name} NAME",
+        ) from None
+
+
+def restore(archive: Archive, folder: Path, outside_links: bool = False) -> str:
+    """Make the workspace `folder` from the archive, or raise an ArchiveProblem and leave nothing behind.
+
+    Returns a warning, or nothing. An archive without .metadata.json gets a new one: its files are worth having, and
+    without it no command would take them for a workspace.
+    """
+    warning = ""
+    if os.path.lexists(folder):
+        raise ArchiveProblem(
+            f"Workspace already exists: {folder.name}",
+            f"Give it another name: claude-iterate archive restore {archive.name} NAME",
+        )
+    try:
+        with open_archive(archive.path) as reader:
+            members = reader.members(_free_space(folder), outside_links)
+            if not members.keys() & {MANIFEST, METADATA}:
+                raise ArchiveProblem(
+                    f"{archive.path} is not the archive of a workspace: it has neither {MANIFEST} nor {METADATA}.",
+                    "Nothing was written. See: claude-iterate archive list",
+                )
+            own = _folder_mode(members[TOP]) if TOP in members else None
+            with new_folder(folder, mode=own) as made:
+                wanted = {path: member for path, member in members.items() if path not in NOT_OF_THE_WORK}
+                for path, member in wanted.items():
+                    _write(reader, member, made / path)
+                if METADATA not in wanted:
+                    new = creation.rebuild_metadata(Layout(folder.parent, made))
+                    atomic.write_json(made / METADATA, new)
+                    warning = f"The archive has no {METADATA}. A new one says: {new['mode']} mode, default settings."
+                _correct_name(made / METADATA, folder.name)
+                for path, member in wanted.items():
+                    if member.issym():
+                        (made / path).symlink_to(member.linkname)
+    except OSError as error:
+        why, hint = reason(error, folder.parent)
+        raise ArchiveProblem(
+            f"{archive.name} could not be restored: {why}.", f"Nothing is left of the attempt. {hint}"
+        ) from None
+    return warning
+
+
+def _free_space(folder: Path) -> float:
+    """Free space where the workspace will be; if it is unknown, nothing is refused for it."""
+    for place in folder.parents:
+        with contextlib.suppress(OSError):
+            return shutil.disk_usage(place).free
+    return math.inf
+
+
+def _write(reader: ArchiveReader, member: TarInfo, path: Path) -> None:
+    """Make the folder or the file; of a link only the folder that it will be in."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if member.isdir():
+        path.mkdir(0o700, exist_ok=True)
+        path.chmod(_folder_mode(member))
+    elif member.isreg():
+        # An existing file or link would be one that we did not make: O_EXCL refuses it.
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(handle, "wb") as file, reader.content(member) as content:
+            shutil.copyfileobj(content, file)
+            os.fchmod(handle, member.mode & 0o777 | 0o400)
+        # Logs are sorted by their time.
+        with contextlib.suppress(OSError, OverflowError, ValueError):
+            os.utime(path, (member.mtime, member.mtime))
+
+
+def _folder_mode(member: TarInfo) -> int:
+    """The permissions as they were, but the owner can always read and delete. No setuid or sticky bits."""
+    return member.mode & 0o777 | 0o700
+
+
+def _correct_name(path: Path, name: str) -> None:
+    """Write the workspace's name into its metadata if it changed; otherwise the file stays byte for byte."""
+    try:
+        document = json.loads(path.read_bytes())
+    except (FileNotFoundError, ValueError, RecursionError):
+        return  # a damaged workspace was archived as it was, and comes back as it was
+    if isinstance(document, dict) and document.get("name") != name:
+        atomic.write_json(path, document | {"name": name})

@@ -14,7 +14,7 @@ import pytest
 from freezegun import freeze_time
 
 from claude_iterate.errors import ArchiveProblem, UsageProblem
-from claude_iterate.workspace import archive_contents, archives, restoration
+from claude_iterate.workspace import archive_contents, archives
 from claude_iterate.workspace.project import Project
 
 ORIGINAL = Path(__file__).parents[1] / "fixtures" / "original" / "archive" / "old-task-2025-10-01T08-30-00"
@@ -35,17 +35,19 @@ def test_a_hostile_name_in_the_manifest(project: Project) -> None:
         tar.addfile(member, io.BytesIO(data))
     found = archives.find(project.archive_folder, "a")
     with pytest.raises(ArchiveProblem, match="cannot be a name"):
-        restoration.target_name(found, None)
+        archives.target_name(found, None)
     with pytest.raises(UsageProblem):
-        restoration.target_name(found, "../x")
+        archives.target_name(found, "../x")
 
 
 @freeze_time("2025-10-01 08:30:01")
 def test_newest_first(project: Project) -> None:
-    """By manifest, else by name; strangers in the folder are not archives."""
+    """By manifest, else by file; strangers in the folder are not archives."""
     shutil.copytree(ORIGINAL, project.archive_folder / ORIGINAL.name)
     archives.save(project.create("w"), project.archive_folder)
-    (project.archive_folder / "x-2024-01-02T03-04-05.tar.gz").write_bytes(b"")
+    damaged = project.archive_folder / "x-2024-01-02T03-04-05.tar.gz"
+    damaged.write_bytes(b"")
+    os.utime(damaged, (1e9, 1e9))
     (project.archive_folder / "README.md").write_text("mine")
     (project.archive_folder / ".hidden").mkdir()
     found = [entry.name for entry in archives.list_archives(project.archive_folder)]
@@ -110,7 +112,7 @@ def test_long_names_stay_names(project: Project) -> None:
     """The archive of a workspace with the longest name can be named in every command."""
     layout = project.create("n" * 100)
     for _ in range(2):
-        archives.checked_name(archives.save(layout, project.archive_folder).path.name)
+        archives.find(project.archive_folder, archives.save(layout, project.archive_folder).path.name)
     assert [found.workspace for found in archives.list_archives(project.archive_folder)] == ["n" * 100] * 2
 
 
@@ -149,7 +151,7 @@ def test_an_archive_that_lacks_something_is_none(project: Project, monkeypatch: 
             whole(self, member, file)  # type: ignore[arg-type]
 
     monkeypatch.setattr(tarfile.TarFile, "addfile", swallowing)
-    with pytest.raises(ArchiveProblem, match=r"does not hold w/INSTRUCTIONS\.md"):
+    with pytest.raises(ArchiveProblem, match=r"does not hold INSTRUCTIONS\.md"):
         archives.save(layout, project.archive_folder)
     assert list(project.archive_folder.iterdir()) == []
 

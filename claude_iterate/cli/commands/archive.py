@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterable
 from typing import Any
@@ -16,7 +15,7 @@ from claude_iterate.cli.output import printable
 from claude_iterate.core.formats import moment, plural, size
 from claude_iterate.project.worktrees import remains
 from claude_iterate.text import local_times
-from claude_iterate.workspace import archives, restoration
+from claude_iterate.workspace import archives
 from claude_iterate.workspace.files.folders import remove
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
@@ -26,17 +25,11 @@ from claude_iterate.workspace.run_folder import run_lock
 def _archives(context: click.Context) -> Iterable[str]:
     """Each archive, and each workspace that has one: its newest is meant then."""
     found = archives.list_names(completion.project_of(context).archive_folder)
-    return dict.fromkeys([*(re.sub(r"-\d{4}-\d\d-\d\dT[\d-]+$", "", name) for name in found), *found])
+    return dict.fromkeys([*map(archives.named_after, found), *found])
 
 
-def _check_archive(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
-    return archives.checked_name(value)
-
-
-archive_argument = click.argument(
-    "archive_name", metavar="ARCHIVE", callback=_check_archive, shell_complete=completion.words(_archives)
-)
-"""The name of an archive, with or without `.tar.gz`; a bad one is refused before the command begins."""
+archive_argument = click.argument("archive_name", metavar="ARCHIVE", shell_complete=completion.words(_archives))
+"""The name of an archive, with or without `.tar.gz`."""
 
 
 @options.command("save", name_required=True)
@@ -89,7 +82,7 @@ def listing(invocation: Invocation, as_json: bool) -> None:
 def show(invocation: Invocation, archive_name: str, as_json: bool) -> None:
     """Show what is in ARCHIVE, or in the newest archive of the workspace of that name, having read all of it."""
     archive = archives.find(invocation.project.archive_folder, archive_name, or_newest=True)
-    inside = restoration.contents(archive)
+    inside = archives.contents(archive)
     found = _row(archive) | {
         "archivedFrom": archive.manifest.get("archivedFrom"),
         "files": inside.files,
@@ -122,9 +115,9 @@ def restore(
     """
     project = invocation.project
     found = archives.find(project.archive_folder, archive_name, or_newest=True)
-    name = restoration.target_name(found, workspace)
+    name = archives.target_name(found, workspace)
     folder = project.workspaces_folder / name
-    warning = restoration.restore(found, folder, outside_links)
+    warning = archives.restore(found, folder, outside_links)
     document = {"name": name, "path": str(folder), "archive": str(found.path)}
     said = f"Restored the workspace {name} from {found.name}: {folder}"
     output.answer(as_json, document, said, f"Next: claude-iterate show {name}")

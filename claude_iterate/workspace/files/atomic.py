@@ -40,7 +40,7 @@ def open_replacement(path: Path, private: bool = False, follow: bool = True) -> 
     except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(file.name)
-        if isinstance(error, OSError) and error.filename in {None, file.name}:
+        if isinstance(error, OSError) and error.errno and error.filename in {None, file.name}:
             error.filename = str(target)  # a full disk names no file, and the temporary name means nothing to users
         raise
     sync_folder(target.parent)
