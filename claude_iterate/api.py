@@ -30,7 +30,7 @@ from claude_iterate.views.run_view import RunsView, RunView
 from claude_iterate.views.story import RunRecords
 from claude_iterate.views.workspace_view import ListingView, WorkspaceView
 from claude_iterate.workspace import project as projects
-from claude_iterate.workspace.journal.reader import JournalFollower
+from claude_iterate.workspace.journal_reader import JournalFollower
 from claude_iterate.workspace.layout import Layout, project_root
 from claude_iterate.workspace.run_folder import notes, run_lock
 

@@ -44,9 +44,8 @@ from claude_iterate.sinks.console import Console
 from claude_iterate.sinks.fanout import Sink
 from claude_iterate.sinks.notices import notices
 from claude_iterate.sinks.text_log import TextLog
-from claude_iterate.workspace import metadata, settings_reader
-from claude_iterate.workspace.journal import reader
-from claude_iterate.workspace.journal.writer import JournalWriter
+from claude_iterate.workspace import journal_reader, metadata, settings_reader
+from claude_iterate.workspace.journal_writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder.control import RequestFolder
 from tests import fuzz_inputs
@@ -121,7 +120,7 @@ class _Keeper:
             sink.close()
         self._journal.close()
         kept = 0
-        for entry in reader.read(self.path):
+        for entry in journal_reader.read(self.path):
             counted = LEFT_OUT.match(getattr(entry.event, "text", ""))
             kept += int(counted[1]) if counted else 1
         assert kept == self.count, f"{self.count} entries were written, {kept} can be read or are counted"
@@ -184,7 +183,7 @@ def kept_journal(chance: Random, folder: Path) -> None:
     changed = fuzz_inputs.document(chance, json.loads(lines[place]))
     lines[place] = fuzz_inputs.encoded(chance, changed) + b"\n"
     keeper.path.write_bytes(fuzz_inputs.data(chance, b"".join(lines)))
-    state = fold(reader.milestones(keeper.path))
+    state = fold(journal_reader.milestones(keeper.path))
     resume_from("r", state, 1.0)
 
 

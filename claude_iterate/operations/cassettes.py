@@ -32,9 +32,8 @@ from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.views import run_view
 from claude_iterate.views.full_texts import FullTexts, call_name, full_texts, prompt_of
-from claude_iterate.workspace import metadata
+from claude_iterate.workspace import journal_reader, metadata
 from claude_iterate.workspace.files import atomic
-from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 
@@ -320,8 +319,8 @@ def choose_cassette(project: Project, layout: Layout, wanted: str, mode: str) ->
     path = layout.journal(run)
     if not path.is_file():
         raise WorkspaceProblem(f"Run {run} has no journal: {path}", another)
-    metadata.refuse_newer(reader.format_of(path), JOURNAL_FORMAT, f"The journal of run {run}")
-    recorded = RecordedCalls(reader.read(path))
+    metadata.refuse_newer(journal_reader.format_of(path), JOURNAL_FORMAT, f"The journal of run {run}")
+    recorded = RecordedCalls(journal_reader.read(path))
     if why := _why_unplayable(run, recorded):
         raise WorkspaceProblem(why, another)
     assert recorded.started is not None

@@ -28,9 +28,16 @@ from claude_iterate.core.settings.layers import unknown_variables
 from claude_iterate.errors import ExpectedError, NewerFormat, WorkspaceProblem
 from claude_iterate.operations.permissions import unrestricted
 from claude_iterate.prompts import shipped_folder
-from claude_iterate.workspace import creation, leftover_files, metadata, metadata_updates, settings_reader, task_file
+from claude_iterate.workspace import (
+    creation,
+    journal_reader,
+    leftover_files,
+    metadata,
+    metadata_updates,
+    settings_reader,
+    task_file,
+)
 from claude_iterate.workspace.files import folders
-from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import PROJECT_FILES, Layout
 from claude_iterate.workspace.metadata import Metadata
 from claude_iterate.workspace.project import Project
@@ -243,8 +250,8 @@ def _usability(project: Project, layout: Layout, check: str, about: Metadata) ->
 def _last_run(layout: Layout, check: str, about: Metadata) -> Iterator[Finding]:
     """The lock is free. A run that still seems to be on was killed, or this is a copy of a workspace where it is on."""
     for run in sorted(_runs_that_seem_on(layout, about)):
-        started = reader.beginning(layout.journal(run))
-        if reader.has_finished(layout.journal(run)) or (started is not None and started.dry_run):
+        started = journal_reader.beginning(layout.journal(run))
+        if journal_reader.has_finished(layout.journal(run)) or (started is not None and started.dry_run):
             continue
         if runner.living_runner(layout.folder) is not None:
             continue  # it runs here, and its lock cannot be seen
@@ -306,7 +313,7 @@ def _can_be_repaired(layout: Layout) -> bool:
     try:
         layout.metadata.read_bytes()
     except FileNotFoundError:
-        if not layout.instructions.is_file() and reader.last_run(layout, ("run",)) is None:
+        if not layout.instructions.is_file() and journal_reader.last_run(layout, ("run",)) is None:
             return False
     except OSError:
         return False  # it may be whole
@@ -362,7 +369,7 @@ def _torn(project: Project) -> Iterator[Finding]:
 
 def _rebuild_metadata(check: str, layout: Layout) -> Finding:
     """From the journal, or new where there is none; the torn file is kept."""
-    found = reader.last_run(layout, ("run",))
+    found = journal_reader.last_run(layout, ("run",))
     torn = layout.metadata.exists()
     if found is None:
         creation.repair(layout, None, {})

@@ -22,8 +22,7 @@ from claude_iterate.core.rules import hook_facts, hook_rules
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.operations.isolation import sandbox_for_program
-from claude_iterate.workspace import metadata
-from claude_iterate.workspace.journal import reader
+from claude_iterate.workspace import journal_reader, metadata
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder.hook_files import HookFile
@@ -94,7 +93,7 @@ def _drain(stdout: IO[bytes], tail: bytearray) -> None:
 
 def _last_situation(layout: Layout, point: Point) -> hook_facts.Situation:
     """As in the last run, with its last iteration; before the first run, as in one that begins."""
-    found = reader.last_run(layout, ("run",))
+    found = journal_reader.last_run(layout, ("run",))
     mode = metadata.read(layout.metadata).mode
     started = RunStarted("", layout.name, mode, 0, os.getpid(), "", "", ())
     state = found[1] if found is not None else RunState(started=started)

@@ -24,8 +24,7 @@ from claude_iterate.operations.run_request import PreparedRun
 from claude_iterate.project import worktrees
 from claude_iterate.project.git import Git, GitProblem
 from claude_iterate.project.worktrees import Worktree
-from claude_iterate.workspace import metadata
-from claude_iterate.workspace.journal import reader
+from claude_iterate.workspace import journal_reader, metadata
 from claude_iterate.workspace.layout import Layout, named_folders
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import run_lock
@@ -60,7 +59,7 @@ def _refuse_elsewhere(run: PreparedRun) -> None:
     folder = layout.root / "claude-iterate" / "worktrees" / layout.name
     if run.request.purpose == "run" and not os.path.isdir(folder):  # noqa: PTH112 - Path.is_dir may raise
         return
-    last = reader.last_run(layout, ("run",))
+    last = journal_reader.last_run(layout, ("run",))
     made = last[1].worktree.made if last is not None else None
     if last is None or made is None:
         return
@@ -137,7 +136,7 @@ def _names_running_here(project: Project, layout: Layout) -> list[str]:
 
 
 def _works_in_project(layout: Layout, run: str) -> bool:
-    first = [entry.event for entry in itertools.islice(reader.milestones(layout.journal(run)), 5)]
+    first = [entry.event for entry in itertools.islice(journal_reader.milestones(layout.journal(run)), 5)]
     is_real = any(isinstance(one, RunStarted) and one.purpose == "run" and not one.dry_run for one in first)
     return is_real and not any(isinstance(event, WorktreeMade) for event in first)
 

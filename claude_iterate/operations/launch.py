@@ -44,7 +44,7 @@ from claude_iterate.sinks.text_log import TextLog
 from claude_iterate.workspace import creation, leftover_files, metadata_updates, plan_file
 from claude_iterate.workspace.files.folders import explain_write_errors
 from claude_iterate.workspace.inheritance import Inheritance, inherit
-from claude_iterate.workspace.journal.writer import JournalWriter
+from claude_iterate.workspace.journal_writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import dry_run_files, run_folder, run_lock

@@ -26,9 +26,8 @@ from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.sinks.console import Console
 from claude_iterate.sinks.fanout import Sink
 from claude_iterate.system.files import near
-from claude_iterate.workspace import metadata
-from claude_iterate.workspace.journal import reader
-from claude_iterate.workspace.journal.reader import JournalFollower
+from claude_iterate.workspace import journal_reader, metadata
+from claude_iterate.workspace.journal_reader import JournalFollower
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import control, run_lock, runner
 from claude_iterate.workspace.run_folder.runner import LIVES
@@ -164,7 +163,7 @@ def find_run(layout: Layout) -> ShownRun:
     deadline = time.monotonic() + _PATIENCE
     while (holder := run_lock.holder(layout.lock)) is not None:
         run = str(holder.get("run", ""))
-        started = reader.beginning(layout.journal(run)) if run else None
+        started = journal_reader.beginning(layout.journal(run)) if run else None
         if started is not None:
             _refuse_newer(layout)
             return ShownRun(run, started, is_alive=True)
@@ -175,15 +174,15 @@ def find_run(layout: Layout) -> ShownRun:
             )
         time.sleep(_POLL)
     _refuse_newer(layout)
-    run = next(reader.newest_runs(layout), "")
-    started = reader.beginning(layout.journal(run)) if run else None
+    run = next(journal_reader.newest_runs(layout), "")
+    started = journal_reader.beginning(layout.journal(run)) if run else None
     if started is None:
         raise _no_run(layout)
     return ShownRun(run, started, is_alive=False)
 
 
 def _refuse_newer(layout: Layout) -> None:
-    run, form = reader.newest_format(layout)
+    run, form = journal_reader.newest_format(layout)
     metadata.refuse_newer(form, JOURNAL_FORMAT, f"The journal of run {run}")
 
 

@@ -36,8 +36,7 @@ from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.operations.cassettes import RecordedCall, RecordedCalls, raw_outputs
 from claude_iterate.operations.playback import ALL, ConsolePlayback, Range, RecordedPace, recorded_console, usual_speed
 from claude_iterate.views.full_texts import FullTexts, restore_texts
-from claude_iterate.workspace import metadata
-from claude_iterate.workspace.journal import reader
+from claude_iterate.workspace import journal_reader, metadata
 from claude_iterate.workspace.layout import Layout
 
 COLUMNS = 100
@@ -89,7 +88,7 @@ def entries(path: Path) -> Iterator[Entry]:
 
 def _decode(line: bytes) -> Entry | None:
     try:
-        return reader.as_entry(msgspec.json.decode(line.decode("utf-8", "replace")))
+        return journal_reader.as_entry(msgspec.json.decode(line.decode("utf-8", "replace")))
     except (ValueError, RecursionError):
         return None
 
@@ -149,7 +148,7 @@ class ReplayedRun(msgspec.Struct, frozen=True):
 
     def usual_speed(self) -> float:
         """The whole takes about a minute."""
-        return usual_speed(reader.age(self.layout.journal(self.run)))
+        return usual_speed(journal_reader.age(self.layout.journal(self.run)))
 
     def play(self, stream: TextIO, speed: float, longest: float, color: bool) -> None:
         """Show it on a terminal, or wherever the stream leads, in real time."""
@@ -189,8 +188,8 @@ def load_replay(layout: Layout, run: str, number: int | None, level: str, redact
     other = f"Choose another run: claude-iterate logs {layout.name} --list"
     if not path.is_file():
         raise WorkspaceProblem(f"Run {run} has no journal: {path}", other)
-    metadata.refuse_newer(reader.format_of(path), JOURNAL_FORMAT, f"The journal of run {run}")
-    started = reader.beginning(path)
+    metadata.refuse_newer(journal_reader.format_of(path), JOURNAL_FORMAT, f"The journal of run {run}")
+    started = journal_reader.beginning(path)
     if started is None:
         raise WorkspaceProblem(f"The journal of run {run} has no beginning that can be read: {path}", other)
     part = iteration_range(entries(path), number) if number is not None else ALL
@@ -201,7 +200,7 @@ def load_replay(layout: Layout, run: str, number: int | None, level: str, redact
     shown = ReplayedRun(layout, run, started, level or recorded_settings(started).output, part, redactor)
     if shown.level != "verbose":  # only this level shows texts that the journal shortens
         return shown
-    calls = RecordedCalls(reader.milestones(path)).calls
+    calls = RecordedCalls(journal_reader.milestones(path)).calls
     outputs = raw_outputs(layout, run, calls)
     return replace(shown, outputs=outputs, missing=_describe_missing(calls, outputs))
 

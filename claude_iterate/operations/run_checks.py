@@ -28,9 +28,8 @@ from claude_iterate.operations.run_request import PreparedRun, RunRequest
 from claude_iterate.operations.user import User
 from claude_iterate.views.story import RunRecords
 from claude_iterate.views.workspace_view import WorkspaceState
-from claude_iterate.workspace import metadata, plan_file, task_file
+from claude_iterate.workspace import journal_reader, metadata, plan_file, task_file
 from claude_iterate.workspace.inheritance import Inheritance
-from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.plan_file import refuse_bad_plan
 from claude_iterate.workspace.project import Project
@@ -195,9 +194,9 @@ def _refuse_plan_of_another_task(run: PreparedRun) -> None:
 def _planned_for(layout: Layout) -> str:
     """The identity of the instructions that the last plan was made for; empty when that is not known."""
     for run in reversed(layout.run_ids()):
-        started = reader.beginning(layout.journal(run))
+        started = journal_reader.beginning(layout.journal(run))
         if started is not None and started.mode == "plan" and started.purpose == "run" and not started.dry_run:
-            ended = fold(reader.milestones(layout.journal(run))).finished
+            ended = fold(journal_reader.milestones(layout.journal(run))).finished
             if ended is not None and ended.reason == "completed":
                 return ended.task
     return ""

@@ -33,7 +33,7 @@ from claude_iterate.operations.launch import launch
 from claude_iterate.operations.permissions import Permissions
 from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.system import crash_reports, signals
-from claude_iterate.workspace.journal.reader import JournalFollower
+from claude_iterate.workspace.journal_reader import JournalFollower
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import control

@@ -12,7 +12,7 @@ import msgspec
 
 from claude_iterate.core.rules.steering import UNCHANGED
 from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.workspace.journal import reader
+from claude_iterate.workspace import journal_reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import control, run_lock
 
@@ -44,7 +44,7 @@ def ask(layout: Layout, verb: str, now: bool = False) -> Reply:
     """Ask the run that is under way. A WorkspaceProblem when there is none, or it cannot be asked that."""
     run, pid = _running(layout)
     name = layout.name
-    started = reader.beginning(layout.journal(run)) if verb != "stop" else None
+    started = journal_reader.beginning(layout.journal(run)) if verb != "stop" else None
     if started is not None and started.purpose != "run":
         busy = f"{started.purpose} runs in {name!r}, and can only be stopped."
         raise WorkspaceProblem(busy, f"claude-iterate stop {name}")

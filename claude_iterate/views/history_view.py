@@ -17,9 +17,8 @@ from claude_iterate.core.state.call import Spending
 from claude_iterate.text.run_lines import describe_files, describe_tests
 from claude_iterate.views.iteration_rows import FileCounts, Row, TestsView
 from claude_iterate.views.story import RunRecords, Story
-from claude_iterate.workspace import metadata
-from claude_iterate.workspace.journal import reader
-from claude_iterate.workspace.journal.reader import size_of
+from claude_iterate.workspace import journal_reader, metadata
+from claude_iterate.workspace.journal_reader import size_of
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_summary import PlanCounts, TokenCounts, plan_counts
 
@@ -283,7 +282,7 @@ def task(records: RunRecords) -> list[RunHistory]:
     begins after the last `reset`, and after a completion that was followed by work on other instructions."""
     since = metadata.read(records.layout.metadata).reset_after
     found: list[RunHistory] = []
-    for identity in reader.newest_runs(records.layout, ("run", "verify")):
+    for identity in journal_reader.newest_runs(records.layout, ("run", "verify")):
         one = run(records, identity) if identity > since else None
         if one is None or _is_of_another(one, found):
             break

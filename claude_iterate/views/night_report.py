@@ -24,8 +24,8 @@ from claude_iterate.views.history_view import RunHistory, Total, total
 from claude_iterate.views.iteration_rows import Row
 from claude_iterate.views.run_view import RunView, newer_journal, run_view
 from claude_iterate.views.story import EvidenceView, PastWait, RunRecords
+from claude_iterate.workspace import journal_reader
 from claude_iterate.workspace.files import untrusted_files
-from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 
 
@@ -91,7 +91,7 @@ class NightReport(msgspec.Struct, frozen=True, rename="camel"):
 
 def missing_report(layout: Layout, run: str | None) -> tuple[str, str]:
     """Why `night_report` gives none, and what to type next: no run, or a journal that has lost its beginning."""
-    name, begun = layout.name, next(reader.newest_runs(layout), "")
+    name, begun = layout.name, next(journal_reader.newest_runs(layout), "")
     files = (known for known in reversed(layout.run_ids()) if layout.journal(known).is_file())
     run = run or ("" if begun else next(files, ""))
     if not run:

@@ -17,7 +17,7 @@ from claude_iterate.core.state.run_state import RunState
 from claude_iterate.errors import UsageProblem
 from claude_iterate.views.history_view import Total
 from claude_iterate.views.story import Now, Story
-from claude_iterate.workspace.journal import reader
+from claude_iterate.workspace import journal_reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import run_lock
 from claude_iterate.workspace.run_summary import RunSummary, summarise
@@ -80,7 +80,7 @@ def runs(layout: Layout) -> RunsView:
     ids = layout.run_ids()
     under_way = held.get("run", ids[-1] if ids else "") if held is not None else ""
     for run in ids:
-        state = fold(reader.milestones(layout.journal(run)))
+        state = fold(journal_reader.milestones(layout.journal(run)))
         if state.started is not None:
             running = under_way == run and state.finished is None
             view = _summary(layout, run, state, running)
@@ -91,18 +91,18 @@ def runs(layout: Layout) -> RunsView:
 def journal(layout: Layout, run: str, most: int | None = None) -> JournalView:
     """The entries of a run, or its last ones; lines that are not JSON objects are left out."""
     log = log_of(layout, run)
-    rows = reader.JournalFollower(layout.journal(run)).documents()
+    rows = journal_reader.JournalFollower(layout.journal(run)).documents()
     return JournalView(layout.name, run, str(log) if log else None, tuple(deque(rows, maxlen=most)))
 
 
 def last(layout: Layout) -> str | None:
     """The newest run of `claude-iterate run`. Only where there is none it is a dry run, or one of another purpose."""
-    found = list(reader.newest_runs(layout))
+    found = list(journal_reader.newest_runs(layout))
     return max(found, key=lambda run: _rank(layout, run), default=None)  # of equals the first, which is the newest
 
 
 def _rank(layout: Layout, run: str) -> int:
-    started = reader.beginning(layout.journal(run))
+    started = journal_reader.beginning(layout.journal(run))
     if started is None or started.purpose != "run":
         return 0
     return 1 if started.dry_run else 2
@@ -118,7 +118,7 @@ def log_of(layout: Layout, run: str | None = None) -> Path | None:
     if run is None:
         logs = layout.logs()
         return logs[-1] if logs else None
-    started = reader.beginning(layout.journal(run))
+    started = journal_reader.beginning(layout.journal(run))
     # Joined, so that a log named without its folder is found as well.
     return layout.folder / started.log if started is not None and started.log else None
 
@@ -126,7 +126,7 @@ def log_of(layout: Layout, run: str | None = None) -> Path | None:
 def newer_journal(layout: Layout, run: str) -> str:
     """What to know of a journal that a newer version wrote; empty for any other."""
     try:
-        found = reader.format_of(layout.journal(run))
+        found = journal_reader.format_of(layout.journal(run))
     except OSError:
         return ""
     wrote = f"A newer version of claude-iterate wrote the journal of run {run} (format {found})."

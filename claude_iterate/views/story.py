@@ -28,8 +28,8 @@ from claude_iterate.core.tones import Tone
 from claude_iterate.text.event_lines import is_worth_a_line, short_line
 from claude_iterate.text.tool_lines import headline
 from claude_iterate.views.iteration_rows import IterationRows
-from claude_iterate.workspace.journal import reader
-from claude_iterate.workspace.journal.reader import JournalFollower, story_entries
+from claude_iterate.workspace import journal_reader
+from claude_iterate.workspace.journal_reader import JournalFollower, story_entries
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.metadata import Metadata
 from claude_iterate.workspace.run_folder import run_lock
@@ -231,7 +231,7 @@ class RunRecords:
         """The newest run that has begun; of these purposes, if any are named: then without dry runs."""
         for run in reversed(self.runs):
             known = run in self._stories or not purposes
-            started = self.story(run).started if known else reader.beginning(self.layout.journal(run))
+            started = self.story(run).started if known else journal_reader.beginning(self.layout.journal(run))
             if started is not None and (not purposes or (started.purpose in purposes and not started.dry_run)):
                 return self.story(run)
         return None

@@ -25,7 +25,7 @@ from claude_iterate.text.run_lines import words_for
 from claude_iterate.views.settings_view import short_count
 from claude_iterate.views.story import FollowedJournal, Story
 from claude_iterate.views.workspace_view import COPIED, state_of
-from claude_iterate.workspace.journal import reader
+from claude_iterate.workspace import journal_reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import notes, run_lock
 
@@ -128,7 +128,7 @@ class WatchedWorkspace:
     def _newest_run(self) -> str:
         """The newest run with a beginning; the newest of all where none has one."""
         ids = self.layout.run_ids()
-        return next(reader.newest_runs(self.layout), ids[-1] if ids else "")
+        return next(journal_reader.newest_runs(self.layout), ids[-1] if ids else "")
 
 
 def file_stamps(*paths: Path) -> tuple[int, ...]:

@@ -13,10 +13,9 @@ from typing import Any
 
 from claude_iterate.core import formats
 from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.workspace import metadata
+from claude_iterate.workspace import journal_reader, metadata
 from claude_iterate.workspace.files import atomic, folders
 from claude_iterate.workspace.files.folders import explain_write_errors
-from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.metadata import FORMAT
 
@@ -57,7 +56,7 @@ def repair(layout: Layout, mode: str | None, settings: Mapping[str, Any]) -> Non
 def rebuild_metadata(layout: Layout) -> dict[str, Any]:
     """New metadata for a workspace that has none, with what its newest journal knows."""
     document = _document(layout.name, "loop", {})
-    found = reader.last_run(layout)
+    found = journal_reader.last_run(layout)
     if found is not None and found[1].started is not None:
         started, state = found[1].started, found[1]
         done = state.carried.iterations if started.dry_run else state.total_iterations

@@ -11,8 +11,7 @@ from claude_iterate.core.state.carry_over import carry_over, resume_from
 from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.workspace import metadata, task_file
-from claude_iterate.workspace.journal import reader
+from claude_iterate.workspace import journal_reader, metadata, task_file
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import runner
 
@@ -71,9 +70,9 @@ def _find_inheritance(layout: Layout, purpose: str, dry_run: bool, mode: str) ->
     What came between a killed run and the next one, such as `verify`, counts and leaves the killed run's state as is.
     """
     about = metadata.read(layout.metadata)
-    newest_run, form = reader.newest_format(layout)
+    newest_run, form = journal_reader.newest_format(layout)
     metadata.refuse_newer(form, JOURNAL_FORMAT, f"The journal of run {newest_run}")
-    found = reader.last_run(layout)
+    found = journal_reader.last_run(layout)
     another = task_file.is_another(layout.instructions, about.completed_task)
     if found is None:
         return Inheritance(Carried(iterations=about.execution_iterations))
@@ -117,11 +116,11 @@ def _find_unfinished(layout: Layout, newest: str, state: RunState) -> _Unfinishe
     """The last real run, if it did not finish."""
     redefined = False
     for run in reversed(layout.run_ids()):
-        started = state.started if run == newest else reader.beginning(layout.journal(run))
+        started = state.started if run == newest else journal_reader.beginning(layout.journal(run))
         if started is None or started.dry_run:
             continue
         if started.purpose == "run":
-            reached = state if run == newest else fold(reader.milestones(layout.journal(run)))
+            reached = state if run == newest else fold(journal_reader.milestones(layout.journal(run)))
             return _Unfinished(run, reached, redefined) if reached.finished is None else None
         redefined = redefined or started.purpose in _SETUPS
     return None
@@ -135,7 +134,7 @@ def _resume(layout: Layout, newest: str, state: RunState, unfinished: _Unfinishe
             f" run {run}.",
             f"Wait for that one; or start again here: claude-iterate reset {layout.name}, then run it.",
         )
-    resumed = resume_from(run, before, reader.age(layout.journal(run)))
+    resumed = resume_from(run, before, journal_reader.age(layout.journal(run)))
     carried = replace(before.carried, report=None if redefined else carry_over(before).report)
     if run == newest:
         return Inheritance(carried, resumed, killed, reset_by=_reset_cause(layout, carry_over(before), False))

@@ -11,9 +11,8 @@ import re
 from pathlib import Path
 
 from claude_iterate.system import processes
-from claude_iterate.workspace import templates
+from claude_iterate.workspace import journal_reader, templates
 from claude_iterate.workspace.files import atomic, untrusted_files
-from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 
 UNTOUCHED = 3600.0
@@ -94,7 +93,7 @@ def _is_half_made(layout: Layout, run: str) -> bool:
     """No entry in the journal and no output of Claude: there is nothing to lose. Nor is there in a dry run's copy."""
     path, copy = layout.journal(run), layout.dry_run_copy(run)
     try:
-        if path.is_file() and next(reader.read(path), None) is not None:
+        if path.is_file() and next(journal_reader.read(path), None) is not None:
             return False
         files = [file for file in (layout.runs / run).rglob("*") if not file.is_dir() or file.is_symlink()]
         return all(file == path or copy in file.parents or file.lstat().st_size == 0 for file in files)

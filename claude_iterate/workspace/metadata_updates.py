@@ -17,9 +17,8 @@ from claude_iterate.core.rules.next_steps import KILLED, go_on
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.workspace import metadata, task_file
+from claude_iterate.workspace import journal_reader, metadata, task_file
 from claude_iterate.workspace.files.folders import explain_write_errors
-from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.metadata import Completion, LastRun, Metadata, Verification
 from claude_iterate.workspace.run_folder import run_lock
@@ -60,7 +59,7 @@ def refresh_from_journals(layout: Layout, about: Metadata, read: Callable[[str],
     """The metadata as the journals have it: with runs that it does not know, because git or a copy put back an older
     summary, and with the run that it says is running as it is now. A run that was killed right after its last entry
     could not write its summary, but it is over. `read` gives what the journal of a run comes to."""
-    read = read or (lambda run: fold(reader.milestones(layout.journal(run))))
+    read = read or (lambda run: fold(journal_reader.milestones(layout.journal(run))))
     about = _with_newer_runs(layout, about, read)
     if not about.is_running or about.run.id not in layout.run_ids():
         return about
@@ -88,7 +87,7 @@ def _with_newer_runs(layout: Layout, about: Metadata, read: Callable[[str], RunS
     proven = ""
     idle: list[tuple[str, RunState]] = []
     for run in reversed([run for run in layout.run_ids()[-_MOST_NEWER:] if run > about.newest_known_run]):
-        started = reader.beginning(layout.journal(run))
+        started = journal_reader.beginning(layout.journal(run))
         if started is None or started.dry_run or started.purpose not in {"run", "verify"}:
             continue
         if started.purpose == "run":
@@ -232,7 +231,7 @@ def reset(layout: Layout) -> list[str]:
             execution_iterations=0,
             last_run=None,
             completed_task=None,
-            reset_after=next(reader.newest_runs(layout), about.reset_after),
+            reset_after=next(journal_reader.newest_runs(layout), about.reset_after),
         )
         done = ["counters set to 0"]
         with explain_write_errors(layout.name, layout.folder):

@@ -10,7 +10,7 @@ import pytest
 from claude_iterate.core.events import Entry, Event, RunStarted
 from claude_iterate.core.state.fold import fold
 from claude_iterate.workspace import metadata_updates
-from claude_iterate.workspace.journal.writer import JournalWriter
+from claude_iterate.workspace.journal_writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
 
 RUN = "20260101-000000-aaaaaa"

@@ -12,7 +12,7 @@ import pytest
 
 from claude_iterate.core.events import Entry, Event, RunFinished, Said
 from claude_iterate.core.events.enums import Purpose
-from claude_iterate.workspace.journal.writer import JournalWriter
+from claude_iterate.workspace.journal_writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import run_lock

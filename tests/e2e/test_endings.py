@@ -24,7 +24,7 @@ from claude_iterate.core.tones import tone
 from claude_iterate.selftest.harness.script_steps import INIT, RESULT, finish, proceed
 from claude_iterate.selftest.harness.scripted_project import Done
 from claude_iterate.sinks.console import Console
-from claude_iterate.workspace.journal import reader
+from claude_iterate.workspace import journal_reader
 from tests.e2e.conftest import Loop
 from tests.e2e.ending_scenes import SCENES, Scene
 from tests.e2e.test_hooks import hook
@@ -52,7 +52,7 @@ def quietly(loop: Loop) -> tuple[str, str]:
     """What the same run says with --quiet."""
     out, err = io.StringIO(), io.StringIO()
     console, state = Console(out, err, "quiet"), RunState()
-    for entry in reader.read(loop.layout.journal(loop.layout.run_ids()[-1])):
+    for entry in journal_reader.read(loop.layout.journal(loop.layout.run_ids()[-1])):
         state = reduce(state, entry)
         console(entry, state)
     console.close()

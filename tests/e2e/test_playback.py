@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from claude_iterate.operations.playback import ConsolePlayback, recorded_console
-from claude_iterate.workspace.journal import reader
-from claude_iterate.workspace.journal.reader import JournalFollower
+from claude_iterate.workspace import journal_reader
+from claude_iterate.workspace.journal_reader import JournalFollower
 from tests.e2e.conftest import Loop
 from tests.e2e.test_steering import DONE, UNDONE
 
@@ -33,7 +33,7 @@ def test_the_same_lines_on_both_streams(loop: Loop, level: str, monkeypatch: pyt
     assert done.code == 0, done.err
     run = loop.layout.run_ids()[-1]
     journal = loop.layout.journal(run)
-    started = reader.beginning(journal)
+    started = journal_reader.beginning(journal)
     assert started is not None
     out, err = io.StringIO(), io.StringIO()
     console = recorded_console(started, out, err)

@@ -11,7 +11,7 @@ from claude_iterate.agent.processes.child import Printed
 from claude_iterate.core.events import Requested
 from claude_iterate.core.events.enums import Verb
 from claude_iterate.engine.mailbox import MOST_UNREAD, Inbox, Signalled, TaskDone
-from claude_iterate.workspace.journal.writer import JournalWriter
+from claude_iterate.workspace.journal_writer import JournalWriter
 from tests.engine.building import made
 
 

@@ -21,8 +21,8 @@ from claude_iterate.engine.recorder import Recorder
 from claude_iterate.sinks.console import Console
 from claude_iterate.sinks.fanout import Fanout
 from claude_iterate.sinks.text_log import TextLog
-from claude_iterate.workspace.journal import reader
-from claude_iterate.workspace.journal.writer import JournalWriter
+from claude_iterate.workspace import journal_reader
+from claude_iterate.workspace.journal_writer import JournalWriter
 
 SECRET = "hunter22-and-more"
 
@@ -74,7 +74,7 @@ def kept(batches: list[list[Event]]) -> tuple[list[tuple[int, Event]], str, str,
             recorder.record_printed(batch)
         fanout.close()
         writer.close()
-        entries = [(entry.seq, entry.event) for entry in reader.read(folder / "r" / "events.ndjson")]
+        entries = [(entry.seq, entry.event) for entry in journal_reader.read(folder / "r" / "events.ndjson")]
         log = (folder / "log").read_text().partition("CLAUDE OUTPUT:")[2]
         call = recorder.state.call
         assert call is not None

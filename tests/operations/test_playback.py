@@ -13,7 +13,7 @@ from claude_iterate.core.state.condition import recorded_settings
 from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.operations.playback import ConsolePlayback, recorded_console
-from claude_iterate.workspace.journal.reader import JournalFollower
+from claude_iterate.workspace.journal_reader import JournalFollower
 
 STARTED = RunStarted("r1", "my-task", "loop", 50, 1, "here", "1", ("claude",), "a.log")
 

@@ -10,7 +10,7 @@ import pytest
 
 from claude_iterate.core.events import Entry, Event, IterationStarted, Said
 from claude_iterate.workspace.files import atomic
-from claude_iterate.workspace.journal.writer import JournalWriter
+from claude_iterate.workspace.journal_writer import JournalWriter
 
 
 class Disk:

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from claude_iterate.core.events import Entry, Said
-from claude_iterate.workspace.journal.reader import JournalFollower
-from claude_iterate.workspace.journal.writer import JournalWriter
+from claude_iterate.workspace.journal_reader import JournalFollower
+from claude_iterate.workspace.journal_writer import JournalWriter
 
 
 def entries(count: int) -> list[Entry]:

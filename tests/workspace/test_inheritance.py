@@ -24,10 +24,9 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.enums import Kind, Purpose
 from claude_iterate.core.reports.status import Status
-from claude_iterate.workspace import metadata_updates
+from claude_iterate.workspace import journal_reader, metadata_updates
 from claude_iterate.workspace.inheritance import inherit
-from claude_iterate.workspace.journal import reader
-from claude_iterate.workspace.journal.writer import JournalWriter
+from claude_iterate.workspace.journal_writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 
@@ -150,12 +149,12 @@ def test_the_age_is_that_of_the_last_entry(layout: Layout, torn: bytes) -> None:
     run = played(layout, Said("x" * 100_000), *[Said("y")] * 3)
     with layout.journal(run).open("ab") as file:
         file.write(torn)
-    assert reader.age(layout.journal(run)) == 50.0
+    assert journal_reader.age(layout.journal(run)) == 50.0
 
 
 def test_a_journal_without_entries_has_no_age(tmp_path: Path) -> None:
     """Nor a beginning."""
     path = tmp_path / "events.ndjson"
-    assert reader.beginning(path) is None
+    assert journal_reader.beginning(path) is None
     path.write_bytes(b"\0\0\n")
-    assert (reader.age(path), reader.beginning(path)) == (0.0, None)
+    assert (journal_reader.age(path), journal_reader.beginning(path)) == (0.0, None)

@@ -29,9 +29,8 @@ from claude_iterate.core.events import (
     Warned,
 )
 from claude_iterate.core.events.enums import Kind
-from claude_iterate.workspace.journal import reader
-from claude_iterate.workspace.journal import writer as journal_writer
-from claude_iterate.workspace.journal.writer import SIZE, JournalWriter, Reserve
+from claude_iterate.workspace import journal_reader, journal_writer
+from claude_iterate.workspace.journal_writer import SIZE, JournalWriter, Reserve
 from claude_iterate.workspace.layout import Layout
 
 STARTED = RunStarted("r", "w", "loop", 5, 1, "h", "0", ("claude",))
@@ -51,7 +50,7 @@ def written(path: Path, given: list[Entry]) -> None:
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     """Also texts with characters that some take for line ends."""
     written(tmp_path / "r" / "events.ndjson", entries(100))
-    assert list(reader.read(tmp_path / "r" / "events.ndjson")) == entries(100)
+    assert list(journal_reader.read(tmp_path / "r" / "events.ndjson")) == entries(100)
 
 
 def test_a_torn_end_and_foreign_lines_are_passed_over(tmp_path: Path) -> None:
@@ -60,7 +59,7 @@ def test_a_torn_end_and_foreign_lines_are_passed_over(tmp_path: Path) -> None:
     written(path, entries(3))
     with path.open("ab") as file:
         file.write(b'{"not": "an entry"}\n\xff\xfe\n\n{"seq": 4, "at": 1.0, "el')
-    assert list(reader.read(path)) == entries(3)
+    assert list(journal_reader.read(path)) == entries(3)
 
 
 def test_an_event_of_a_later_version_does_not_hide_the_others(tmp_path: Path) -> None:
@@ -70,14 +69,14 @@ def test_an_event_of_a_later_version_does_not_hide_the_others(tmp_path: Path) ->
     with path.open("ab") as file:
         file.write(json.dumps({"seq": 2, "at": 1.0, "elapsed": 1.0, "event": {"event": "Invented"}}).encode() + b"\n")
     written(path, [Entry(3, 1.0, 1.0, AgentStarted(7))])
-    assert [entry.seq for entry in reader.read(path)] == [1, 3]
+    assert [entry.seq for entry in journal_reader.read(path)] == [1, 3]
 
 
 def test_long_texts_are_shortened_and_say_so(tmp_path: Path) -> None:
     """The whole lies in the raw stream."""
     path = tmp_path / "events.ndjson"
     written(path, [Entry(1, 0, 0, Said("x" * 10_000)), Entry(2, 0, 0, IterationStarted(1, "I" * 10_000, "S", "P", 5))])
-    first, second = reader.read(path)
+    first, second = journal_reader.read(path)
     assert isinstance(first.event, Said)
     assert len(first.event.text) + first.event.cut == 10_000
     assert second.event == IterationStarted(1, prompt_bytes=5)
@@ -98,7 +97,7 @@ def test_a_full_disk_loses_nothing_while_the_run_lives(tmp_path: Path) -> None:
     writer._file.handle = real
     writer.close()
     assert len(said) == 1
-    assert list(reader.read(path)) == entries(3)
+    assert list(journal_reader.read(path)) == entries(3)
 
 
 def test_the_newest_run_that_began_is_found(tmp_path: Path) -> None:
@@ -109,7 +108,7 @@ def test_the_newest_run_that_began_is_found(tmp_path: Path) -> None:
     layout.journal("20260103-000000-c").parent.mkdir()
     layout.journal("20260104-000000-d").parent.mkdir()
     layout.journal("20260104-000000-d").touch()
-    found = reader.last_run(layout)
+    found = journal_reader.last_run(layout)
     assert found is not None
     assert found[0] == "20260102-000000-b"
 
@@ -160,7 +159,7 @@ def record(writer: JournalWriter, *events: Event) -> None:
 
 
 def kinds(path: Path) -> list[str]:
-    return [type(entry.event).__name__ for entry in reader.read(path)]
+    return [type(entry.event).__name__ for entry in journal_reader.read(path)]
 
 
 FINISHED = IterationFinished(1, Outcome(Kind.OK))
@@ -260,7 +259,7 @@ def test_a_flood_of_garbage_is_counted(tmp_path: Path) -> None:
     for _ in range(2):
         flood: list[Event] = [*(GarbageSeen("x", 10) for _ in range(500)), AgentExited(0)]
         written(path, [Entry(number, 0, 0, event) for number, event in enumerate(flood)])
-    found = list(reader.read(path))
+    found = list(journal_reader.read(path))
     assert len(found) == 2 * 102
     assert found[100].event == GarbageSeen("(400 more such lines; the journal leaves them out)", 4000)
     assert found[100].seq == 499
@@ -272,7 +271,7 @@ def test_a_flood_of_errors_is_counted(tmp_path: Path) -> None:
     path = tmp_path / "j"
     flood: list[Event] = [*(ErrorPrinted("x") for _ in range(1500)), AgentExited(0)]
     written(path, [Entry(0, 0, 0, event) for event in flood])
-    found = [entry.event for entry in reader.read(path)]
+    found = [entry.event for entry in journal_reader.read(path)]
     assert found[1000:] == [ErrorPrinted("(500 more such lines; the journal leaves them out)"), AgentExited(0)]
 
 
@@ -280,7 +279,7 @@ def test_a_flood_without_an_end_is_counted_as_well(tmp_path: Path) -> None:
     """The run was ended in the middle of the call."""
     path = tmp_path / "j"
     written(path, [Entry(number, 0, 0, GarbageSeen("x", 10)) for number in range(500)])
-    assert list(reader.read(path))[-1].event.text.startswith("(400 more such lines")  # type: ignore[union-attr]
+    assert list(journal_reader.read(path))[-1].event.text.startswith("(400 more such lines")  # type: ignore[union-attr]
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="descriptors have names in /proc")

@@ -14,7 +14,7 @@ import pytest
 
 from claude_iterate.core.events import Entry, RunStarted
 from claude_iterate.system import processes
-from claude_iterate.workspace.journal.writer import JournalWriter
+from claude_iterate.workspace.journal_writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import runner
 

@@ -25,7 +25,7 @@ from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.views.workspace_view import listing, workspace_view
 from claude_iterate.workspace import metadata_updates
 from claude_iterate.workspace.inheritance import inherit
-from claude_iterate.workspace.journal.writer import JournalWriter
+from claude_iterate.workspace.journal_writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import run_lock

@@ -15,9 +15,8 @@ from claude_iterate.cli.output import printable
 from claude_iterate.core.formats import moment, plural, size
 from claude_iterate.project.worktrees import remains
 from claude_iterate.text import local_times
-from claude_iterate.workspace import archives
+from claude_iterate.workspace import archives, journal_reader
 from claude_iterate.workspace.files.folders import remove
-from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import run_lock
 
@@ -197,7 +196,7 @@ def clean(invocation: Invocation, name: str, force: bool, no_archive: bool, as_j
     layout = project.layout(name)
     if not force:
         _confirm_clean(layout, no_archive)
-    last, saved = reader.last_run(layout, ("run",)), None
+    last, saved = journal_reader.last_run(layout, ("run",)), None
     with run_lock.hold(layout.lock, name, "clean"):
         if not no_archive:
             saved = archives.save(layout, project.archive_folder)

@@ -22,7 +22,7 @@ from claude_iterate.operations.playback import AttachedRun, ShownRun, find_run, 
 from claude_iterate.sinks.console import Console
 from claude_iterate.system import signals, terminals
 from claude_iterate.text.run_lines import how_to_look
-from claude_iterate.workspace.journal import reader
+from claude_iterate.workspace import journal_reader
 from claude_iterate.workspace.layout import Layout
 
 KILLED = 1
@@ -87,7 +87,7 @@ class AttachedTerminal:
         self._detailed = self._detailed or recorded_settings(found.started).exit_codes == "detailed"
 
     def _show_past(self, found: ShownRun) -> int:
-        state = fold(reader.milestones(self._layout.journal(found.run)))
+        state = fold(journal_reader.milestones(self._layout.journal(found.run)))
         if state.finished is None:
             return self._report_killed(found)
         output.note(f"{self._layout.name} does not run. How its last run ended:")
@@ -109,7 +109,7 @@ class AttachedTerminal:
             output.warn(f"The run of {name} ended, because its folder is gone, and its record with it: {folder}")
             output.note(f"  See what there is: {shlex.join((*self._line.program, 'list'))}")
             return KILLED
-        state = fold(reader.milestones(self._layout.journal(found.run)))
+        state = fold(journal_reader.milestones(self._layout.journal(found.run)))
         step = go_on(state if state.started is not None else RunState(started=found.started))
         output.warn(f"The run was killed: its process (pid {found.started.pid}) is gone, and its journal has no end.")
         output.note(f"  Go on: {step}")

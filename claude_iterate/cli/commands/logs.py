@@ -18,7 +18,7 @@ from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.text import local_times
 from claude_iterate.views import run_view
 from claude_iterate.views.run_view import RunView
-from claude_iterate.workspace.journal.reader import JournalFollower
+from claude_iterate.workspace.journal_reader import JournalFollower
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import run_lock
 

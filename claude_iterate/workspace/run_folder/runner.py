@@ -15,7 +15,7 @@ from typing import Any
 from claude_iterate.core import formats
 from claude_iterate.core.events import RunStarted
 from claude_iterate.system import processes
-from claude_iterate.workspace.journal import reader
+from claude_iterate.workspace import journal_reader
 from claude_iterate.workspace.layout import Layout
 
 LIVES, DEAD, UNKNOWN = "lives", "dead", "unknown"
@@ -46,7 +46,11 @@ def living_runner(folder: Path) -> dict[str, Any] | None:
         if not entry or not isinstance(about, dict) or about.get("event") != "RunStarted":
             continue
         names = {key: about.get(key) for key in ("pid", "host", "birth")}
-        if not _is_of(folder, about.get("log")) or fate(**names) != LIVES or reader.has_finished(layout.journal(run)):
+        if (
+            not _is_of(folder, about.get("log"))
+            or fate(**names) != LIVES
+            or journal_reader.has_finished(layout.journal(run))
+        ):
             return None
         at = entry.get("at")
         return names | {"started": formats.moment(at if isinstance(at, int | float) else 0), "run": run}
@@ -70,7 +74,7 @@ def _namespace(identity: str) -> str:
 
 def fate_of(layout: Layout, run: str, started: RunStarted | None = None) -> str:
     """LIVES, DEAD or UNKNOWN. `started`: how its journal begins, if that is known."""
-    started = started or reader.beginning(layout.journal(run))
+    started = started or journal_reader.beginning(layout.journal(run))
     if started is not None:
         return fate(started.pid, started.host, started.birth)
     named = holder_named_in(layout.lock)  # names a runner that was killed before its first entry
@@ -84,7 +88,7 @@ def is_copy(layout: Layout, run: str, started: RunStarted | None = None) -> bool
 
 def pid_of(layout: Layout, run: str) -> int:
     """The runner's pid, for users; 0 when it is unknown."""
-    started = reader.beginning(layout.journal(run))
+    started = journal_reader.beginning(layout.journal(run))
     return started.pid if started is not None else 0
 
 

@@ -19,7 +19,7 @@ from claude_iterate.core.abridgement import FLOODS, Floods, abridge
 from claude_iterate.system.files import nameless_file
 from claude_iterate.workspace.files import atomic
 from claude_iterate.workspace.files.restorable_file import RestorableFile
-from claude_iterate.workspace.journal.reader import WORDS, is_word
+from claude_iterate.workspace.journal_reader import WORDS, is_word
 
 _MILESTONES = frozenset(
     {
