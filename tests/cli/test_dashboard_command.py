@@ -26,8 +26,8 @@ def test_a_port_in_use_is_told_with_the_next_step(typed: Type) -> None:
     [
         (("--port", "65536"), 2, "65536"),
         (("--port", "x"), 2, "'x'"),
-        (("--host", "203.0.113.7", "--port", "0"), 1, "is no address of this computer"),
-        (("--host", "no such name", "--port", "0"), 1, "is no address of this computer"),
+        (("--host", "203.0.113.7", "--port", "0"), 1, "cannot listen on 203.0.113.7:0: Cannot assign"),
+        (("--host", "no such name", "--port", "0"), 1, "cannot listen on no such name:0: Name or service not known."),
     ],
 )
 def test_a_bad_place_is_refused(typed: Type, arguments: tuple[str, ...], code: int, words: str) -> None:

@@ -13,7 +13,7 @@ from msgspec.structs import asdict, replace
 
 from claude_iterate.operations.dashboard import page_followers
 from claude_iterate.operations.dashboard.access_rules import AccessKeys
-from claude_iterate.operations.dashboard.page_followers import Cursor, PageFollower, PageFollowers
+from claude_iterate.operations.dashboard.page_followers import NOTHING, PageFollowers, change
 from claude_iterate.operations.dashboard.web_pages import GuardedApplication
 from claude_iterate.views.pages.drawn_page import Drawn
 from claude_iterate.views.story import Happening
@@ -41,11 +41,11 @@ def followed(drawing: Scripted, until: str) -> list[dict[str, Any]]:
         followers = PageFollowers()
         follower = followers.of("/", lambda: drawing)
         assert followers.of("/", lambda: pytest.fail("it is followed already")) is follower
-        since, changes = Cursor(), []
+        shown, changes = NOTHING, []
         while True:
-            if await follower.news(since, 60):
-                changes.append(follower.change(since))
-                since = follower.cursor
+            if await follower.wait_for_news(shown, 60):
+                changes.append(change(shown, follower.drawn))
+                shown = follower.drawn
                 if until in "".join(changes[-1]["panels"].values()):
                     followers.close()
                     return changes
@@ -58,35 +58,19 @@ def test_a_look_that_fails_is_told_and_the_next_good_one_takes_its_place(monkeyp
     monkeypatch.setattr(page_followers, "PAUSE", 0.01)
     broken = OSError("the disk is <gone>")
     changes = followed(Scripted(FIRST, broken, None, replace(FIRST, panels={"head": "last", "log": "l"})), "last")
-    text = "".join(str(change["panels"]) for change in changes)
+    text = "".join(str(one["panels"]) for one in changes)
     assert "the disk is &lt;gone&gt;" in text
-    follower = PageFollower(Scripted())
-    assert Cursor.read(str(follower.cursor)) == follower.cursor
 
 
-def test_a_browser_gets_only_what_it_does_not_have(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Panels that changed, and lines that are new."""
-    monkeypatch.setattr(page_followers, "PAUSE", 0.01)
-
-    async def played() -> None:
-        follower = PageFollower(Scripted())
-        follower._publish(FIRST)
-        known = follower.cursor
-        second = Happening(2, "", 1, "", "b")
-        follower._publish(replace(FIRST, panels={"head": "two", "log": "l"}, lines=(*FIRST.lines, second)))
-        change = follower.change(known)
-        assert change["panels"] == {"head": "two"}
-        assert change["lines"] == [asdict(second)]
-        assert set(follower.change(Cursor())["panels"]) == {"head", "log"}
-        assert not await follower.news(follower.cursor, 0.01)
-
-    asyncio.run(played())
-
-
-@pytest.mark.parametrize("text", ["", "x", "1.2.3", "1.-2.3.r", "9999999999999999999.1.1.r", "1.2.x.r"])
-def test_a_bad_id_means_that_the_browser_has_nothing(text: str) -> None:
-    """It comes from outside."""
-    assert Cursor.read(text) == Cursor()
+def test_a_browser_gets_only_what_it_does_not_have() -> None:
+    """Panels that changed, and lines that are new; of another run, all."""
+    second = Happening(2, "", 1, "", "b")
+    later = replace(FIRST, panels={"head": "two", "log": "l"}, lines=(*FIRST.lines, second))
+    found = change(FIRST, later)
+    assert (found["panels"], found["lines"], found["again"]) == ({"head": "two"}, [asdict(second)], False)
+    assert set(change(NOTHING, FIRST)["panels"]) == {"head", "log"}
+    other = change(FIRST, replace(FIRST, run="s"))
+    assert (len(other["lines"]), other["again"]) == (1, True)
 
 
 def test_only_so_many_pages_can_be_open() -> None:

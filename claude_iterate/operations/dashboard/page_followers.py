@@ -1,18 +1,15 @@
-"""One follower for each page that is open somewhere, however many browsers show it: it looks, draws, and keeps what is
-new for each of them until they ask. Nothing is queued, so a slow browser costs no memory."""
+"""One follower for each page that is open somewhere, however many browsers show it: it looks and draws. Each browser
+gets the newest page when it is ready for it. Nothing is queued, so a slow browser costs no memory."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import itertools
-import json
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
-import msgspec
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 from starlette.concurrency import run_in_threadpool
 
 from claude_iterate.views.pages.drawn_page import Drawn, panel
@@ -23,7 +20,8 @@ _LINGERS = 30.0
 """Seconds that a follower goes on when its last page was closed: a reload comes back."""
 _MOST = 100
 """Pages that can be open at once."""
-_NUMBERS = itertools.count(1)
+NOTHING = Drawn("", {}, whole=False)
+"""What a browser shows before anything was drawn for it."""
 
 
 class Drawing(Protocol):
@@ -33,47 +31,17 @@ class Drawing(Protocol):
         """The page; None when nothing changed."""
 
 
-class Cursor(msgspec.Struct, frozen=True):
-    """What a browser has: of which follower, up to which version, and up to which line."""
-
-    follower: int = 0
-    version: int = 0
-    seq: int = 0
-    run: str = ""
-
-    @classmethod
-    def read(cls, text: str) -> Cursor:
-        """From the form that `str` gives; anything else means that it has nothing."""
-        parts = text.split(".", 3)
-        if len(parts) == 4 and all(part.isdecimal() and len(part) < 16 for part in parts[:3]):
-            return cls(int(parts[0]), int(parts[1]), int(parts[2]), parts[3])
-        return cls()
-
-    def __str__(self) -> str:
-        return f"{self.follower}.{self.version}.{self.seq}.{self.run}"
-
-
 class PageFollower:
-    """Draws one page while it is watched."""
+    """Draws one page while it is watched. `drawn` is the page as it is now."""
 
     def __init__(self, drawing: Drawing) -> None:
         self._drawing = drawing
-        self._number = next(_NUMBERS)
-        self._version = 0
-        self._changed: dict[str, int] = {}
-        """The version in which each panel became what it is."""
         self._news = asyncio.Event()
         self._nudge = asyncio.Event()
         self._left = time.monotonic()
         self.watchers = 0
-        self.drawn = self._good = Drawn("", {}, whole=False)
+        self.drawn = NOTHING
         self.closed = False
-
-    @property
-    def cursor(self) -> Cursor:
-        """What a browser has that shows the page as it is now."""
-        seq = self.drawn.lines[-1].seq if self.drawn.lines else 0
-        return Cursor(self._number, self._version, seq, self.drawn.run)
 
     @contextlib.contextmanager
     def watched(self) -> Iterator[None]:
@@ -87,28 +55,21 @@ class PageFollower:
 
     async def follow(self) -> None:
         """Poll while any browser shows the page, and for a while after."""
+        good = NOTHING
         while not self.closed and (self.watchers or time.monotonic() <= self._left + _LINGERS):
             try:
                 found = await run_in_threadpool(self._drawing.draw)
-                self._good = found if found is not None else self._good
-                shown = self._good
+                shown = good = found or good
             except Exception as problem:  # noqa: BLE001 - the page says it; the next look may go well
-                shown = _with_problem(self._good, problem)
-            if shown is not self.drawn and shown != self.drawn:
-                self._publish(shown)
+                shown = _with_problem(good, problem)
+            if shown != self.drawn:
+                self.drawn = shown
+                self._wake()
             if self.drawn.whole:
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._nudge.wait(), PAUSE)
                 self._nudge.clear()
         self.close()
-
-    def _publish(self, drawn: Drawn) -> None:
-        self._version += 1
-        for name, html in drawn.panels.items():
-            if self.drawn.panels.get(name) != html:
-                self._changed[name] = self._version
-        self.drawn = drawn
-        self._wake()
 
     def _wake(self) -> None:
         news, self._news = self._news, asyncio.Event()
@@ -124,34 +85,27 @@ class PageFollower:
         self._nudge.set()
         self._wake()
 
-    async def news(self, cursor: Cursor, patience: float) -> bool:
-        """Wait until there is something that this browser does not have; False when there is nothing."""
-        if self.closed or (self._version and (cursor.follower, cursor.version) != (self._number, self._version)):
-            return True
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._news.wait(), patience)
-        return cursor.version != self._version or self.closed
+    async def wait_for_news(self, shown: Drawn, patience: float) -> bool:
+        """Wait until the page is not as `shown` any more; False when it did not change in time."""
+        if self.drawn is shown and not self.closed:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._news.wait(), patience)
+        return self.drawn is not shown
 
-    async def first(self, patience: float) -> Drawn:
-        """The page, as soon as it is drawn for the first time."""
-        if not self._version:
-            await self.news(self.cursor, patience)
-        return self.drawn
 
-    def change(self, cursor: Cursor) -> dict[str, Any]:
-        """What this browser does not have."""
-        known = cursor.follower == self._number
-        again = not known or cursor.run != self.drawn.run
-        version = cursor.version if known else 0
-        return {
-            "title": self.drawn.title,
-            "panels": {name: html for name, html in self.drawn.panels.items() if self._changed[name] > version},
-            "lines": [msgspec.structs.asdict(line) for line in self.drawn.lines if again or line.seq > cursor.seq],
-            "again": again,
-            "offers": self.drawn.offers,
-            "says": self.drawn.says,
-            "now": round(time.time(), 1),
-        }
+def change(before: Drawn, now: Drawn) -> dict[str, Any]:
+    """What a browser needs that shows the page of `before`."""
+    again = not before.panels or before.run != now.run
+    last = before.lines[-1].seq if before.lines and not again else 0
+    return {
+        "title": now.title,
+        "panels": {name: html for name, html in now.panels.items() if before.panels.get(name) != html},
+        "lines": [asdict(line) for line in now.lines if line.seq > last],
+        "again": again,
+        "offers": now.offers,
+        "says": now.says,
+        "now": round(time.time(), 1),
+    }
 
 
 def _with_problem(before: Drawn, problem: Exception) -> Drawn:
@@ -194,9 +148,3 @@ class PageFollowers:
         self.closed = True
         for follower in self._known.values():
             follower.close()
-
-
-def message(event: str, document: dict[str, Any], identity: str = "") -> str:
-    """One event of a stream. JSON has no line breaks, so none can end it early."""
-    head = f"id: {identity}\n" if identity else ""
-    return f"{head}event: {event}\ndata: {json.dumps(document)}\n\n"

@@ -28,12 +28,12 @@ from claude_iterate.operations.dashboard.access_rules import (
     Visit,
     refuse_or_redirect,
 )
-from claude_iterate.operations.dashboard.page_followers import Cursor, PageFollower, PageFollowers, message
+from claude_iterate.operations.dashboard.page_followers import NOTHING, PageFollower, PageFollowers, change
 from claude_iterate.operations.steering import ask
 from claude_iterate.system.crash_reports import write_crash_report
 from claude_iterate.views.night_report import missing_report, night_report
 from claude_iterate.views.pages import listing_page, report_pages, run_page
-from claude_iterate.views.pages.drawn_page import STATIC, page
+from claude_iterate.views.pages.drawn_page import STATIC, Drawn, page
 from claude_iterate.views.pages.listing_page import WatchedProject
 from claude_iterate.views.pages.run_page import WatchedRun
 from claude_iterate.views.story import RECENT
@@ -90,16 +90,14 @@ class WebPages:
 
     async def listing(self, _request: Request) -> Response:
         """All workspaces."""
-        follower = self._follower("", "")
-        drawn = (await follower.first(_FIRST)).over(listing_page.unread())
+        drawn = await self._first_drawn(self._follower("", ""), listing_page.unread())
         values = {"title": drawn.title, "project": self._project.root.name, "drawn": drawn}
-        return HTMLResponse(page("listing_page", events="/events", since=follower.cursor, now=time.time(), **values))
+        return HTMLResponse(page("listing_page", events="/events", now=time.time(), **values))
 
     async def run(self, request: Request) -> Response:
         """One run: the newest of a workspace, or a certain one."""
         layout, run = self._read_address(request)
-        follower = self._follower(layout.name, run)
-        drawn = (await follower.first(_FIRST)).over(run_page.unread(layout.name))
+        drawn = await self._first_drawn(self._follower(layout.name, run), run_page.unread(layout.name))
         here = f"/workspaces/{layout.name}" + (f"/runs/{run}" if run else "")
         shown = page(
             "run_page",
@@ -110,35 +108,39 @@ class WebPages:
             verbs=_VERBS,
             report=f"{here}/report",
             events=f"{here}/events",
-            since=follower.cursor,
             now=time.time(),
             most=RECENT,
         )
         return HTMLResponse(shown)
 
+    async def _first_drawn(self, follower: PageFollower, unread: Drawn) -> Drawn:
+        """The page, if it is drawn soon; else one that says that it is read."""
+        await follower.wait_for_news(NOTHING, _FIRST)
+        return follower.drawn.over(unread)
+
     async def events(self, request: Request) -> Response:
-        """The stream of a page: what is new since what the browser has."""
+        """The stream of a page: all of it, then what changes."""
         layout, run = self._read_address(request) if "name" in request.path_params else (None, "")
         if request.method == "HEAD":
             return Response(media_type="text/event-stream")
         if self.followers.is_full:
             return refusal_page(AccessAnswer(503, "Too many pages are open.", "Close some of them."))
         follower = self._follower(layout.name if layout is not None else "", run)
-        given = request.headers.get("last-event-id") or request.query_params.get("since", "")
-        return StreamingResponse(self._stream(follower, Cursor.read(given)), media_type="text/event-stream")
+        return StreamingResponse(self._stream(follower), media_type="text/event-stream")
 
-    async def _stream(self, follower: PageFollower, cursor: Cursor) -> AsyncIterator[str]:
+    async def _stream(self, follower: PageFollower) -> AsyncIterator[str]:
+        shown = NOTHING
         yield "retry: 2000\n\n"
-        yield message("tick", {"now": round(time.time(), 1)})
+        yield _message("tick", {"now": round(time.time(), 1)})
         with follower.watched():
             while not follower.closed:
-                if await follower.news(cursor, _TICK) and not follower.closed:
-                    change, cursor = follower.change(cursor), follower.cursor
-                    yield message("change", change, str(cursor))
+                if await follower.wait_for_news(shown, _TICK) and not follower.closed:
+                    before, shown = shown, follower.drawn
+                    yield _message("change", change(before, shown))
                 else:
-                    yield message("tick", {"now": round(time.time(), 1)})
+                    yield _message("tick", {"now": round(time.time(), 1)})
         if self.followers.closed:
-            yield message("bye", {})
+            yield _message("bye", {})
 
     async def report(self, request: Request) -> Response:
         """The morning report, as the command writes it."""
@@ -188,6 +190,11 @@ class WebPages:
             return self.followers.of("/", lambda: WatchedProject(self._project))
         layout = self._project.layout(name)
         return self.followers.of(f"/workspaces/{name}/{run}", lambda: WatchedRun(layout, run))
+
+
+def _message(event: str, document: dict[str, Any]) -> str:
+    """One event of a stream. JSON has no line breaks, so none can end it early."""
+    return f"event: {event}\ndata: {json.dumps(document)}\n\n"
 
 
 async def _read_document(request: Request) -> dict[str, Any]:

@@ -30,31 +30,22 @@ _ANOTHER = "Choose another: claude-iterate dashboard --port 0"
 
 def listen(host: str, port: int) -> socket.socket:
     """A listening socket; port 0 means any that is free. What is in the way is an ExpectedError."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    except (OSError, UnicodeError):
-        raise ExpectedError(f"{host!r} is no address of this computer.", "Leave out --host, or name one.") from None
-    family, kind, protocol, _, address = found[0]
-    made = socket.socket(family, kind, protocol)
-    try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind(address)
-        made.listen(128)
-    except OSError as error:
-        made.close()
+        made = socket.create_server((host, port), family=family, backlog=128)
+    except (OSError, UnicodeError) as error:
         raise _explain(error, host, port) from None
     made.setblocking(False)
     return made
 
 
-def _explain(error: OSError, host: str, port: int) -> ExpectedError:
-    if error.errno == errno.EADDRINUSE:
+def _explain(error: OSError | UnicodeError, host: str, port: int) -> ExpectedError:
+    why = str(error) if isinstance(error, UnicodeError) else (error.strerror or "").partition(" (")[0]
+    if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
         return ExpectedError(f"Port {port} is in use, perhaps by another dashboard.", _ANOTHER)
-    if error.errno == errno.EACCES:
+    if isinstance(error, OSError) and error.errno == errno.EACCES:
         return ExpectedError(f"Port {port} is only for the administrator.", _ANOTHER)
-    if error.errno == errno.EADDRNOTAVAIL:
-        return ExpectedError(f"{host!r} is no address of this computer.", "Leave out --host, or name one.")
-    return ExpectedError(f"The dashboard cannot listen on {host}:{port}: {error.strerror}.", _ANOTHER)
+    return ExpectedError(f"The dashboard cannot listen on {host}:{port}: {why}.", f"{_ANOTHER}; or leave out --host")
 
 
 def is_loopback(host: str) -> bool:
@@ -81,33 +72,6 @@ _PAGE = """<!doctype html><meta charset="utf-8"><meta name="referrer" content="n
 <meta http-equiv="refresh" content="0; url={address}"><title>claude-iterate</title>
 <p><a href="{address}">Open the dashboard</a>
 """
-
-
-class BrowserStart:
-    """The file, as long as it is needed."""
-
-    def __init__(self, address: str) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="claude-iterate-dashboard-"))  # for us alone
-        self.file = self._folder / "open.html"
-        handle = os.open(self.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(_PAGE.format(address=escape(address)))
-
-    def open(self, failed: Callable[[], None]) -> None:
-        """In the background: some browsers come back only when they are closed."""
-
-        def open_page() -> None:
-            found = False
-            with contextlib.suppress(OSError, webbrowser.Error):
-                found = webbrowser.open(self.file.as_uri())
-            if not found:
-                failed()
-
-        threading.Thread(target=open_page, daemon=True).start()
-
-    def remove(self) -> None:
-        """The browser has come, or nothing is left to come to."""
-        shutil.rmtree(self._folder, ignore_errors=True)
 
 
 _PATIENCE = 3
@@ -152,12 +116,24 @@ class Dashboard:
         self._keys = AccessKeys(token, session, f"claude-iterate-{self.port}", own_names(host), addresses=not local)
         self.address = f"{address(host, self.port)}?token={token}"
         self._pages = WebPages(project)
-        self._browser: BrowserStart | None = None
+        self._opening: Path | None = None
 
     def open(self, failed: Callable[[], None]) -> None:
-        """Open the browser."""
-        self._browser = BrowserStart(self.address)
-        self._browser.open(failed)
+        """Open the browser with a file that leads here: its command line can be read by others, and has no token. This
+        happens in the background, because some browsers come back only when they are closed."""
+        self._opening = Path(tempfile.mkdtemp(prefix="claude-iterate-dashboard-"))  # for us alone
+        file = self._opening / "open.html"
+        file.touch(0o600)
+        file.write_text(_PAGE.format(address=escape(self.address)), encoding="utf-8")
+
+        def open_page() -> None:
+            found = False
+            with contextlib.suppress(OSError, webbrowser.Error):
+                found = webbrowser.open(file.as_uri())
+            if not found:
+                failed()
+
+        threading.Thread(target=open_page, daemon=True).start()
 
     def serve(self) -> None:
         """Until SIGINT, SIGTERM or the end of the terminal."""
@@ -182,5 +158,6 @@ class Dashboard:
             self._forget()
 
     def _forget(self) -> None:
-        if self._browser is not None:
-            self._browser.remove()
+        """The browser has come, or nothing is left to come to."""
+        if self._opening is not None:
+            shutil.rmtree(self._opening, ignore_errors=True)

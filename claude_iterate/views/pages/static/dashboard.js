@@ -10,7 +10,6 @@
   const timeline = document.getElementById("timeline");
   const says = document.getElementById("says");
   const answer = document.getElementById("answer");
-  let since = body.dataset.since;
   let ahead = Number(body.dataset.now) - Date.now() / 1000; // How far the server's clock is ahead of ours.
   let source = null;
   let heard = Date.now();
@@ -51,7 +50,8 @@
 
   function add(lines, again) {
     if (timeline === null) return;
-    const below = timeline.scrollHeight - timeline.scrollTop - timeline.clientHeight < 40;
+    const before = timeline.scrollTop;
+    const below = timeline.scrollHeight - before - timeline.clientHeight < 40;
     if (again) timeline.replaceChildren();
     const last = Number(timeline.lastElementChild?.dataset.seq ?? 0);
     for (const line of lines) {
@@ -63,7 +63,7 @@
       timeline.append(made);
     }
     while (timeline.children.length > Number(timeline.dataset.most)) timeline.firstElementChild.remove();
-    if (below) timeline.scrollTop = timeline.scrollHeight;
+    timeline.scrollTop = below ? timeline.scrollHeight : before;
   }
 
   function offer(verbs) {
@@ -113,7 +113,7 @@
   function listen() {
     source?.close();
     heard = Date.now();
-    source = new EventSource(`${body.dataset.events}?since=${encodeURIComponent(since)}`);
+    source = new EventSource(body.dataset.events);
     const opened = source;
     const note = (event) => {
       heard = Date.now();
@@ -122,10 +122,7 @@
       tell("live", "on");
       return JSON.parse(event.data);
     };
-    source.addEventListener("change", (event) => {
-      since = event.lastEventId;
-      show(note(event));
-    });
+    source.addEventListener("change", (event) => show(note(event)));
     source.addEventListener("tick", note);
     source.addEventListener("bye", () => {
       ended = true;
