@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo
 
 from claude_iterate.agent.protocol.framing import LineFramer
 from claude_iterate.agent.protocol.stream import Translator
+from claude_iterate.core import foreign_json
 from claude_iterate.core.events import (
     Entry,
     Event,
@@ -30,7 +31,7 @@ from claude_iterate.core.outcomes import failure_signs, reset_times
 from claude_iterate.core.outcomes.classes import classify
 from claude_iterate.core.outcomes.evidence import Evidence, Granted
 from claude_iterate.core.redact import Redactor
-from claude_iterate.core.reports import fallbacks, prose_review, requirements, status, validation
+from claude_iterate.core.reports import fallbacks, requirements, status
 from claude_iterate.core.settings.catalogue import catalogue
 from claude_iterate.core.settings.layers import layer_from_document, layer_from_environment, resolve
 from claude_iterate.core.state.carry_over import resume_from
@@ -70,8 +71,8 @@ LIMITS = (
     "limit reached, resets Dec 31, 9999 at 12am (UTC)",
 )
 REPORT = (
-    "# Review\n\n## Summary\nall is well\n\n## Findings\n1. one\n2. two\n\nVERIFICATION-ID: abc\nVERDICT: VERIFIED\n"
-    "### 1. Clear (required): PASS\n---LOOP_STATUS---\nSTATUS: COMPLETE\nFILES_MODIFIED: 3\n---END_LOOP_STATUS---\n"
+    '```json\n{"summary": "all is well", "findings": [{"missing": true}]}\n```\n# Review\n1. one\n2. two\n'
+    "---LOOP_STATUS---\nSTATUS: COMPLETE\nFILES_MODIFIED: 3\n---END_LOOP_STATUS---\n"
     "- [x] done\n1. [ ] open\n```\n- [ ] code\n```\n"
 )
 VALUES = (
@@ -216,11 +217,10 @@ def limit_words(chance: Random, _folder: Path) -> None:
 
 
 def reports(chance: Random, _folder: Path) -> None:
-    """What reviews, validations and agents without a status file write."""
+    """What agents without a schema or a status file write."""
     text = fuzz_inputs.text(chance, REPORT, 8)
-    prose_review.read(text, "abc", requirements.requirements_in(text))
+    foreign_json.decode_written(text.encode("utf-8", "replace"))
     requirements.listing(requirements.requirements_in(text))
-    validation.read(text)
     fallbacks.from_block(text)
     fallbacks.from_boxes(text)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -14,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_iterate.core.reports import authorship, status
+from claude_iterate.core.reports import authorship, review, status, validation
 from claude_iterate.errors import ExpectedError
 from claude_iterate.prompts import Prompts, shipped_folder
 from tests.package_path import PACKAGES
@@ -290,22 +291,21 @@ OTHERS = {
     "workspace-system": ["project_root", "workspace_path"],
     "setup": ["workspace_name", "workspace_path", "validation_criteria", "goal"],
     "edit": ["workspace_name", "workspace_path", "validation_criteria", "goal"],
-    "validate": ["workspace_name", "workspace_path", "report_path", "validation_criteria", "answer_form"],
-    "validate-answer": ["workspace_name", "by_schema"],
+    "validate": ["workspace_name", "workspace_path", "validation_criteria", "answer_form"],
+    "validate-answer": [],
     "validation-criteria": [],
     "verify-completion": [
         *[
             "project_root",
             "workspace_name",
             "workspace_path",
-            "report_path",
             "depth",
             "depth_note",
             "answer_form",
             "checks",
         ],
     ],
-    "verify-answer": ["workspace_name", "requirements", "nonce", "by_schema"],
+    "verify-answer": ["requirements"],
 }
 
 
@@ -316,7 +316,7 @@ def test_the_other_prompts_use_just_their_variables(mode: str, name: str) -> Non
     text = Prompts([], mode).render(name, {variable: f"<{variable}>" for variable in OTHERS[name]})
     assert text[0].isalpha()
     for variable in OTHERS[name]:
-        assert f"<{variable}>" in text or variable == "by_schema"
+        assert f"<{variable}>" in text
     if name == "setup":
         assert "Find out what the user wants" not in text
 
@@ -330,20 +330,14 @@ def test_setup_without_a_goal_interviews(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_the_verdicts_are_spelled_as_they_are_parsed(mode: str) -> None:
-    """Seven required and three recommended criteria; every verdict word stands in its prompt."""
+def test_the_forms_ask_for_what_is_judged(mode: str) -> None:
+    """Seven required and three recommended criteria; every field of the two schemas stands in its prompt."""
     prompts = Prompts([], mode)
     criteria = prompts.render("validation-criteria", {})
     assert (criteria.count("(required)"), criteria.count("(recommended)")) == (7, 3)
-    validate = prompts.render("validate-answer", dict.fromkeys(OTHERS["validate-answer"], "x"))
-    for verdict in ["READY", "NEEDS_REVISION", "MAJOR_ISSUES"]:
-        assert f"`VERDICT: {verdict}`" in validate
-    verify = prompts.render("verify-answer", dict.fromkeys(OTHERS["verify-answer"], "n-1"))
-    assert "\nVERIFICATION-ID: n-1\nVERDICT: VERIFIED\n" in verify
-    assert "VERDICT: INCOMPLETE" in verify
-    assert "## Findings" in verify
-    assert "## Summary" in verify
-    for form in ("verify-answer", "validate-answer"):
-        for by_schema in (True, False):
-            known = {**dict.fromkeys(OTHERS[form], "x"), "by_schema": by_schema}
-            assert ("StructuredOutput" in prompts.render(form, known)) == by_schema
+    for form, schema in (("verify-answer", review.SCHEMA), ("validate-answer", validation.SCHEMA)):
+        text = prompts.render(form, dict.fromkeys(OTHERS[form], "x"))
+        assert "StructuredOutput" in text
+        named = set(re.findall(r"`(\w+)`", text))
+        assert set(json.loads(schema)["properties"]) <= named
+        assert set(re.findall(r'"(\w+)": \{"type"', schema)) - {"items"} <= named

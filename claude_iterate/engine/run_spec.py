@@ -69,7 +69,7 @@ class Texts(msgspec.Struct, frozen=True):
 
 
 class RunSpec(msgspec.Struct, frozen=True):
-    """One run. `review_texts` takes the depth, its description, the review's id and whether the answer is by schema.
+    """One run. `review_texts` takes the depth and its description.
     `ask` tells what the user answered so far to the question whether an iteration may begin, `listen` which keys were
     pressed; neither waits."""
 
@@ -80,10 +80,10 @@ class RunSpec(msgspec.Struct, frozen=True):
     max_iterations: int
     environ: Mapping[str, str]
     texts: Callable[[int, str, str], Texts]
-    review_texts: Callable[[str, str, str, bool], Texts]
+    review_texts: Callable[[str, str], Texts]
     report: Path
     log: Path
-    grading_texts: Callable[[bool], Texts] = lambda _by_schema: Texts("", "", "", "")
+    grading_texts: Callable[[], Texts] = lambda: Texts("", "", "", "")
     agent_version: str = ""
     known: Known = NOT_ASKED
     """What the Claude of this run knows."""

@@ -1,18 +1,20 @@
 """Calls of Claude that are not iterations: a question that is answered in a schema of ours, instructions to write.
 
-Who is asked may look at the project and is given no tool that acts. An older Claude, which does not know the option for
-a schema, is asked once more for a report in prose. Settings of Claude Code in the project do not count in such a call;
-where they say how to log in, Claude is asked once more with them.
+Who is asked may look at the project and is given no tool that acts. An agent that does not know the option for a schema
+is asked once more, and gives the same answer as text. Settings of Claude Code in the project do not count in such a
+call; where they say how to log in, Claude is asked once more with them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
 from claude_iterate.agent.command.command_line import ReadOnlyCall
-from claude_iterate.core import events
+from claude_iterate.agent.protocol.stream import LARGEST_ANSWER
+from claude_iterate.core import events, foreign_json
 from claude_iterate.core.events.enums import Kind, Purpose
 from claude_iterate.core.formats import size
 from claude_iterate.core.outcomes.classes import FINE
@@ -30,25 +32,26 @@ _OPTION = "--json-schema"
 
 
 class SchemaQuestion(msgspec.Struct, frozen=True):
-    """What is asked. `texts` gives the prompts for an answer in the schema or, with False, in prose; `started` the
-    event of a prompt with so many bytes."""
+    """What is asked. `texts` gives the prompts, `started` the event of a prompt with so many bytes."""
 
-    texts: Callable[[bool], Texts]
+    texts: Callable[[], Texts]
     schema: str
     raw_name: str
     started: Callable[[int], events.Event]
 
 
 class SchemaAnswer(msgspec.Struct, frozen=True):
-    """How the call ended, and the texts that it was made with; None when they could not be made. What Claude answered
-    is in the state."""
+    """How the call ended, and the texts that it was made with; None when they could not be made. `document` is the
+    answer; without one `trouble` says why, unless the outcome does."""
 
     outcome: events.Outcome
     texts: Texts | None
+    document: dict[str, Any] | None = None
+    trouble: str = ""
 
 
 def ask(supervisor: Supervisor, question: SchemaQuestion) -> SchemaAnswer:
-    """Ask by schema; in prose if Claude does not know that."""
+    """Ask by schema; without the option if Claude does not know it."""
     spec, recorder = supervisor.spec, supervisor.recorder
     asked = _ask_once(supervisor, question)
     if asked.outcome.kind in {Kind.AUTH, Kind.AWAY} and spec.known.has("--restricted") and spec.project_has_login:
@@ -58,7 +61,7 @@ def ask(supervisor: Supervisor, question: SchemaQuestion) -> SchemaAnswer:
     call = recorder.state.call
     if asked.outcome.kind != Kind.CONFIG or call is None or _OPTION not in call.stderr:
         return asked
-    text = f"This Claude does not know {_OPTION}, so it is asked for a report in prose."
+    text = f"This Claude does not know {_OPTION}, so it is asked for JSON as text."
     recorder.warn_once(text, "Update it: claude update")
     return _ask_once(supervisor, question, by_schema=False)
 
@@ -68,33 +71,46 @@ def _ask_once(
 ) -> SchemaAnswer:
     texts: Texts | None = None
     try:
-        texts = question.texts(by_schema)
+        texts = question.texts()
         prompt = texts.user.encode("utf-8", "replace")
         supervisor.recorder.record(question.started(len(prompt)))
-        name = question.raw_name + ("" if by_schema else "-prose") + ("" if restricted else "-unrestricted")
+        name = question.raw_name + ("" if by_schema else "-as-text") + ("" if restricted else "-unrestricted")
         options = ReadOnlyCall(question.schema if by_schema else "", supervisor.spec.judges_settings, restricted)
         AgentCall(supervisor).make(texts.system, prompt, name, read_only=options)
     except ExpectedError as problem:
         return SchemaAnswer(outcome_of_problem(supervisor.recorder, problem), texts)
     # A tool that was denied on the way is not a failure if the answer is there.
-    return SchemaAnswer(outcome_of_call(supervisor, wrote_report=True), texts)
+    outcome = outcome_of_call(supervisor, wrote_report=True)
+    return SchemaAnswer(outcome, texts, *_read_answer(supervisor.recorder, outcome))
 
 
-def why_unanswered(recorder: Recorder, outcome: events.Outcome) -> str:
-    """Why there is no answer by schema although Claude was asked for one; empty when the answer is there, when it may
-    be in prose, or when the outcome says why there is none."""
+def _read_answer(recorder: Recorder, outcome: events.Outcome) -> tuple[dict[str, Any] | None, str]:
+    """The answer, or why there is none. Who knows the schema has to use it; the words of others are read as JSON."""
     result, call = recorder.state.result, recorder.state.call
     if result.refused_bytes:
-        return f"the answer has {size(result.refused_bytes)}, far more than an honest one needs"
+        return None, f"the answer has {size(result.refused_bytes)}, far more than an honest one needs"
     if result.subtype == "error_max_structured_output_retries":
-        return f"Claude could not give its answer in the form that was asked for: {'; '.join(result.errors)[:200]}"
+        why = "; ".join(result.errors)[:200]
+        return None, f"Claude could not give its answer in the form that was asked for: {why}"
     if outcome.kind == Kind.SKIPPED:
-        return "it was skipped"
-    if outcome.kind not in FINE or result.structured is not None or call is None or not call.by_schema:
-        return ""
+        return None, "it was skipped"
+    if outcome.kind not in FINE or result.structured is not None:
+        return result.structured, ""
+    if call is not None and not call.by_schema:
+        return _read_text(result.text)
     if outcome.kind == Kind.MAX_TURNS:
-        return "Claude ran into its turn limit (`claude.max_turns`) before it answered"
-    return "Claude ended without giving its answer in the form that was asked for"
+        return None, "Claude ran into its turn limit (`claude.max_turns`) before it answered"
+    return None, "Claude ended without giving its answer in the form that was asked for"
+
+
+def _read_text(text: str) -> tuple[dict[str, Any] | None, str]:
+    data = text.encode("utf-8", "replace")
+    if len(data) > LARGEST_ANSWER:
+        return None, f"the answer has {size(len(data))}, far more than an honest one needs"
+    document = foreign_json.decode_written(data)
+    if not isinstance(document, dict) or foreign_json.is_deep(document):
+        return None, "the answer is not the JSON object that was asked for"
+    return document, ""
 
 
 def look_at_project(supervisor: Supervisor) -> ProjectState:
@@ -121,24 +137,23 @@ def make_one_off_call(supervisor: Supervisor) -> None:
     spec, recorder = supervisor.spec, supervisor.recorder
     began = recorder.elapsed()
     changed: tuple[str, ...] = ()
-    trouble = ""
     if spec.purpose == Purpose.VALIDATE:
-        outcome, changed, trouble = _grade(supervisor)
+        answer, changed = _grade(supervisor)
     else:
-        outcome = _write(supervisor)
-    result, spent = recorder.state.result, recorder.state.spending
+        answer = SchemaAnswer(_write(supervisor), None)
+    spent = recorder.state.spending
     recorder.record(
         events.ErrandFinished(
             spec.purpose,
-            outcome,
-            result.text,
+            answer.outcome,
+            recorder.state.result.text,
             recorder.elapsed() - began,
             spent.cost_usd,
             tokens=spent.tokens,
             cost_is_lower_bound=spent.at_least,
-            structured=result.structured,
+            structured=answer.document,
             changed=changed,
-            trouble=trouble,
+            trouble=answer.trouble,
         )
     )
 
@@ -156,14 +171,13 @@ def _write(supervisor: Supervisor) -> events.Outcome:
     return outcome_of_call(supervisor, wrote_report=True)
 
 
-def _grade(supervisor: Supervisor) -> tuple[events.Outcome, tuple[str, ...], str]:
-    """Claude is to look and to change nothing: what it changed all the same, and why its answer cannot count."""
-    spec, recorder = supervisor.spec, supervisor.recorder
+def _grade(supervisor: Supervisor) -> tuple[SchemaAnswer, tuple[str, ...]]:
+    """The answer, and what Claude changed although it is only to look."""
+    spec = supervisor.spec
     before = look_at_project(supervisor)
-    warn_if_unknown(recorder, before)
+    warn_if_unknown(supervisor.recorder, before)
     question = SchemaQuestion(
         spec.grading_texts, validation.SCHEMA, spec.purpose, lambda size: events.ErrandStarted(spec.purpose, size)
     )
-    outcome = ask(supervisor, question).outcome
-    changed = look_at_project(supervisor).changes_since(before)
-    return outcome, changed, why_unanswered(recorder, outcome)
+    answer = ask(supervisor, question)
+    return answer, look_at_project(supervisor).changes_since(before)

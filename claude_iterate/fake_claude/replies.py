@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -65,35 +66,24 @@ def _revise(stream: Stream, workspace: Path, prompt: str) -> None:
     stream.say(f"The instructions are in {path}.")
 
 
-def _validate(stream: Stream, workspace: Path, prompt: str) -> None:
+def _validate(stream: Stream, workspace: Path, _prompt: str) -> None:
     text = tools.read(stream, workspace / "INSTRUCTIONS.md") or ""
-    verdict = "READY" if text.strip() else "MAJOR_ISSUES"
     grade = "pass" if text.strip() else "fail"
-    weights = ["required"] * 7 + ["recommended"] * 3
-    if stream.by_schema:
-        criteria = [{"number": n, "grade": grade, "evidence": "The built-in fake looked."} for n in range(1, 11)]
-        stream.answer_by_schema({"summary": "The built-in fake looked.", "criteria": criteria, "changes": []})
-        return
-    grades = "\n".join(f"### {n}. Criterion {n} ({weight}): {grade}" for n, weight in enumerate(weights, 1))
-    report = f"# Validation\n\n## Summary\nThe built-in fake looked.\n\n## Criteria\n{grades}\n\nVERDICT: {verdict}\n"
-    _report(stream, prompt, report, f"VERDICT: {verdict}")
+    criteria = [{"number": n, "grade": grade, "evidence": "The built-in fake looked."} for n in range(1, 11)]
+    _answer(stream, {"summary": "The built-in fake looked.", "criteria": criteria, "changes": []})
 
 
 def _verify(stream: Stream, workspace: Path, prompt: str) -> None:
     open_steps = Todo(tools.read(stream, workspace / "TODO.md") or "").open
+    _answer(stream, _judge(prompt, open_steps))
+
+
+def _answer(stream: Stream, document: dict[str, object]) -> None:
+    """By schema; an agent that was not given one writes the same as text."""
     if stream.by_schema:
-        stream.answer_by_schema(_judge(prompt, open_steps))
-        return
-    verdict = "INCOMPLETE" if open_steps else "VERIFIED"
-    findings = "\n".join(f"{number}. Not done: {step}" for number, step in enumerate(open_steps, 1)) or "None."
-    identity = _find(r"^VERIFICATION-ID: (\S+)", prompt)
-    requirements = "".join(f"{number}. met | read TODO.md | its steps are ticked\n" for number in _numbers(prompt))
-    report = (
-        f"# Verification\n\n## Summary\n{len(open_steps)} steps are open.\n\n"
-        f"## Requirements\n{requirements}\n## Findings\n{findings}\n\n"
-        f"VERIFICATION-ID: {identity or ''}\nVERDICT: {verdict}\n"
-    )
-    _report(stream, prompt, report, f"VERDICT: {verdict}")
+        stream.answer_by_schema(document)
+    else:
+        stream.say(json.dumps(document))
 
 
 def _judge(prompt: str, open_steps: list[str]) -> dict[str, object]:
@@ -115,15 +105,8 @@ def _judge(prompt: str, open_steps: list[str]) -> dict[str, object]:
 def _numbers(prompt: str) -> list[int]:
     """Of the requirements in the prompt."""
     _, _, listed = prompt.partition("numbered the requirements")
-    listed = re.split(r"^Give (?:your answer|a report)", listed, maxsplit=1, flags=re.MULTILINE)[0]
+    listed = listed.partition("\nGive your answer")[0]
     return [int(number) for number in re.findall(r"^(\d+)\. ", listed, re.MULTILINE)]
-
-
-def _report(stream: Stream, prompt: str, report: str, verdict: str) -> None:
-    path = _find(r"^Report file: (.+)$", prompt)
-    if path is not None:
-        tools.write(stream, Path(path), report)
-    stream.say(verdict)
 
 
 def _find(pattern: str, prompt: str) -> str | None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 import time
@@ -269,11 +268,9 @@ def play(path: Path, stream: Stream, workspace: Path | None, prompt: str) -> int
     if number > len(calls):
         raise ScriptProblem(f"the recording has no more {kind}: {len(calls)} calls, and this is call {number}")
     call = Call(stream, workspace, lambda: None, find_asked_fields(prompt))
-    found = re.search(r"^VERIFICATION-ID: (\S+)", prompt, re.MULTILINE)
-    asked = found[1] if found else ""
     journal, patience = Path(cassette["journal"]), float(cassette["patience"])
     known = VERBS | {
-        "part": lambda _call, value: _part(asked, value),
+        "part": _part,
         "wait_for_cut": _wait_for_cut,
         "die": _die,
         "reported": lambda call, value: _report(journal, patience, call, value),
@@ -281,15 +278,11 @@ def play(path: Path, stream: Stream, workspace: Path | None, prompt: str) -> int
     return perform(call, [step(one, known) for one in calls[number - 1]], known)
 
 
-def _part(asked: str, value: Document) -> None:
-    """A part of what was printed. A review in prose repeats the id that it was given: that of this run."""
-    given = value.get("named", "")
+def _part(_call: Call, value: Document) -> None:
+    """A part of what was printed."""
     with Path(value["path"]).open("rb") as file:
         file.seek(value["start"])
         left = value["end"] - value["start"]
-        if asked and given:
-            put(file.read(left).replace(given.encode(), asked.encode()))
-            return
         while left > 0 and (data := file.read(min(left, _AT_A_TIME))):
             put(data)
             left -= len(data)

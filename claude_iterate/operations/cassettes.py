@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -31,7 +30,7 @@ from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.views import run_view
-from claude_iterate.views.full_texts import FullTexts, call_name, full_texts, prompt_of
+from claude_iterate.views.full_texts import FullTexts, call_name, full_texts
 from claude_iterate.workspace import journal_reader, metadata
 from claude_iterate.workspace.files import atomic
 from claude_iterate.workspace.layout import Layout
@@ -69,22 +68,22 @@ class RecordedCall(msgspec.Struct):
         """Something that was not printed."""
         self.beside = (*self.beside, (after, {verb: value}))
 
-    def steps(self, path: Path, named: str = "") -> list[Step]:
-        """What the fake does for this call, whose output is in `path`. `named` is the id that a review in prose was
-        given. A call whose end is not recorded died with its run."""
+    def steps(self, path: Path) -> list[Step]:
+        """What the fake does for this call, whose output is in `path`. A call whose end is not recorded died with its
+        run."""
         code = 1 if self.exit_code is None else self.exit_code
-        return [*self._output_steps(path, named), {"exit": code} if code >= 0 else {"die": -code}]
+        return [*self._output_steps(path), {"exit": code} if code >= 0 else {"die": -code}]
 
-    def _output_steps(self, path: Path, named: str) -> Iterator[Step]:
+    def _output_steps(self, path: Path) -> Iterator[Step]:
         """The output in parts, and between them what came beside it."""
         waiting, start, size = list(self.beside), 0, path.stat().st_size
         for place, printed in _line_ends(path) if any(after < _AT_THE_END for after, _ in waiting) else ():
             due = [step for after, step in waiting if after <= printed]
             if due:
-                yield from _part(path, start, place, named)
+                yield from _part(path, start, place)
                 yield from due
                 waiting, start = waiting[len(due) :], place
-        yield from _part(path, start, size, named)
+        yield from _part(path, start, size)
         yield from (step for _, step in waiting)
 
 
@@ -99,9 +98,9 @@ def _line_ends(path: Path) -> Iterator[tuple[int, int]]:
             yield place, printed
 
 
-def _part(path: Path, start: int, end: int, named: str) -> Iterator[Step]:
+def _part(path: Path, start: int, end: int) -> Iterator[Step]:
     if end > start:
-        yield {"part": {"path": str(path), "start": start, "end": end, **({"named": named} if named else {})}}
+        yield {"part": {"path": str(path), "start": start, "end": end}}
 
 
 class RecordedCalls:
@@ -337,7 +336,7 @@ def choose_cassette(project: Project, layout: Layout, wanted: str, mode: str) ->
             raise WorkspaceProblem(
                 f"Run {run} cannot be played: the call {call.name} printed more than is kept.", another
             )
-        calls[call.kind].append(call.steps(output.path, _review_id(layout, run, call, output.path)))
+        calls[call.kind].append(call.steps(output.path))
     hung = sum(call.hung for call in recorded.calls)
     return Cassette(run, recorded.iterations, calls, hung, recorded.plan, recorded.report)
 
@@ -362,12 +361,3 @@ def _why_unplayable(run: str, recorded: RecordedCalls) -> str:
     if started.purpose != Purpose.RUN:
         return f"Run {run} is a `{started.purpose}`: it has no iterations to play."
     return "" if recorded.iterations else f"Run {run} ended before its first iteration: there is nothing to play."
-
-
-def _review_id(layout: Layout, run: str, call: RecordedCall, path: Path) -> str:
-    """The id that a review in prose had to repeat; that of the run that plays it is another one."""
-    if call.kind != REVIEW:
-        return ""
-    prompt = prompt_of(layout, run, path.name.removesuffix(".ndjson")) or ""
-    named = re.search(r"^VERIFICATION-ID: (\S+)", prompt, re.MULTILINE)
-    return named[1] if named else ""

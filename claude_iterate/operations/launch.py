@@ -191,8 +191,7 @@ def make_spec(run: PreparedRun, identity: str, agent: Agent, before: Inheritance
         carried, defined = replace(carried, changes=(), refuses=False, replaced=()), None
         resumed = replace(resumed, defined=None, changes=()) if resumed is not None else None
     report = _report(layout, request.report or settings.verification.report_filename)
-    values = {"report_path": str(report), **request.prompt_values}
-    one_off = request.purpose in ONE_OFF
+    values, one_off = request.prompt_values, request.purpose in ONE_OFF
     reads_plan = run.mode.reads_plan and request.purpose == Purpose.RUN
     return RunSpec(
         run=identity,
@@ -202,8 +201,8 @@ def make_spec(run: PreparedRun, identity: str, agent: Agent, before: Inheritance
         max_iterations=texts.max_iterations,
         environ=dict(project.environ),
         texts=(lambda _number, _failure, _identity: texts.one_off(request.purpose, values)) if one_off else texts,
-        review_texts=functools.partial(texts.review, report),
-        grading_texts=functools.partial(texts.grading, values),
+        review_texts=texts.review,
+        grading_texts=texts.grading,
         report=report,
         log=log_path(layout),
         agent_version=agent.version,

@@ -117,21 +117,18 @@ class TextSource:
         text = f"The prompt {self._prompts.find('iteration')} does not use {missing}: added at its end."
         return (Warned(text, "Put it into the prompt, where you want it to stand."),)
 
-    def review(self, report: Path, depth: str, depth_note: str, identity: str, by_schema: bool) -> Texts:
+    def review(self, depth: str, depth_note: str) -> Texts:
         """The texts of a review, and the instructions that it judges by."""
         self._refuse_links_out()
         instructions = read_instructions(self._layout)
-        more = {"report_path": str(report), "depth": depth, "depth_note": depth_note, "nonce": identity}
-        more["checks"] = self._checks
-        form = {"by_schema": by_schema, "requirements": listing(requirements_in(instructions))}
-        texts = self._with_form("verify-completion", "verify-answer", {**more, **form})
-        return replace(texts, instructions=instructions)
+        more = {"depth": depth, "depth_note": depth_note, "checks": self._checks}
+        more["requirements"] = listing(requirements_in(instructions))
+        return replace(self._with_form("verify-completion", "verify-answer", more), instructions=instructions)
 
-    def grading(self, more: Mapping[str, str], by_schema: bool) -> Texts:
+    def grading(self) -> Texts:
         """The texts of a validation."""
         criteria = self._prompts.render("validation-criteria", {})
-        values = {"validation_criteria": criteria, **more, "by_schema": by_schema}
-        return self._with_form("validate", "validate-answer", values)
+        return self._with_form("validate", "validate-answer", {"validation_criteria": criteria})
 
     def _with_form(self, prompt: str, form: str, more: Mapping[str, object]) -> Texts:
         """A prompt with the form of its answer. A prompt of the user that does not name the form has it at its end."""

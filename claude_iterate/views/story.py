@@ -282,7 +282,7 @@ class ReviewView(msgspec.Struct, frozen=True, rename="camel"):
     report: str
     cost_usd: float
     requirements: tuple[RequirementView, ...] = ()
-    """Empty for a review in prose, by an agent that does not know our schema."""
+    """Empty for a review without an answer."""
 
 
 class EvidenceView(msgspec.Struct, frozen=True, rename="camel"):

@@ -165,14 +165,14 @@ def test_nothing_asked_is_nothing_verified() -> None:
 
 def test_the_report_for_people_says_the_same() -> None:
     """Every requirement with its evidence, every finding, and the verdict at its end."""
-    text = render_report(judge(answer(entry(1), entry(2, "not_met", "2 fail")), ASKED), "my-task", "deep", "abc")
+    text = render_report(judge(answer(entry(1), entry(2, "not_met", "2 fail")), ASKED), "my-task", "deep")
     assert "1. ✓ **met**: write a.txt" in text
     assert "2. ❌ **not met**: [Done when] all tests pass" in text
     assert "Evidence: a.txt:1. it is there" in text
     assert "Evidence: a.txt:1. 2 fail" in text
-    assert text.endswith("VERIFICATION-ID: abc\nVERDICT: INCOMPLETE\n")
-    assert render_report(judge(GOOD, ASKED), "t", "quick", "abc").endswith("VERDICT: VERIFIED\n")
-    assert render_report(judge({}, ASKED), "t", "quick", "abc").endswith("VERDICT: NONE\n")
+    assert text.endswith("VERDICT: INCOMPLETE\n")
+    assert render_report(judge(GOOD, ASKED), "t", "quick").endswith("VERDICT: VERIFIED\n")
+    assert render_report(judge({}, ASKED), "t", "quick").endswith("VERDICT: NONE\n")
 
 
 def test_the_schema_asks_for_what_is_read() -> None:
@@ -209,7 +209,7 @@ ENTRIES = st.lists(
 def test_any_answer_verifies_only_if_every_number_is_met(entries: Any, findings: Any) -> None:
     """Property: verified means that the entries are exactly those of the list, all met, each shown by something."""
     found = judge({"summary": "x", "requirements": entries, "findings": findings}, ASKED)
-    render_report(found, "t", "quick", "abc")
+    render_report(found, "t", "quick")
     if found.verdict == VERIFIED:
         assert {one["number"] for one in entries} == {1, 2}
         assert all(one["status"] == "met" for one in entries)

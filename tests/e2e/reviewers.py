@@ -8,9 +8,10 @@ import sys
 from tests.e2e.conftest import Loop
 
 
-def reviewing(loop: Loop, verdict: str, findings: str = "None.", body: str = "", refuses: str = "-") -> None:
-    """A Claude that works (claims) when asked to work, and reviews in prose, as told, when asked to review. It ignores
-    options that it does not know, but for the one that it `refuses`; `structured` in the body answers by schema."""
+def reviewing(loop: Loop, *findings: str, body: str = "", refuses: str = "-") -> None:
+    """An agent that works (claims) when asked to work, and when asked to review finds that all requirements are met and
+    these things missing. It ignores options that it does not know, but for the one that it `refuses`. In `body` its
+    `review` becomes `answer`, as text, or `structured`, by schema."""
     program = loop.folder / "claude"
     program.write_text(
         f"""#!/bin/sh
@@ -24,20 +25,23 @@ exec {shlex.quote(sys.executable)} -S {shlex.quote(str(loop.folder / "claude.py"
 if "{refuses}" in sys.argv: sys.exit("error: unknown option '{refuses}'")
 prompt = sys.stdin.read()
 folder = pathlib.Path(os.environ["CLAUDE_ITERATE_WORKSPACE"])
+report = folder / "verification-report.md"
 count = folder / "calls"; count.write_text((count.read_text() if count.exists() else "") + "x")
 print(json.dumps({{"type": "system", "subtype": "init", "session_id": "s"}}))
 answer = "fine"
 structured = None
 if prompt.startswith("Independent verification"):
-    identity = re.search(r"VERIFICATION-ID: (\\S+)", prompt)[1]
-    report = pathlib.Path(re.search(r"^Report file: (.+)$", prompt, re.M)[1])
     listing = prompt.partition("numbered the requirements")[2].partition("\\nGive ")[0]
-    numbers = re.findall(r"^([0-9]+)[.] ", listing, re.M)
-    text = "## Summary\\nLooked.\\n\\n## Requirements\\n"
-    text += "".join(n + ". met | read a.txt:1 | seen\\n" for n in numbers)
-    text += "\\n## Findings\\n{findings}\\n\\n"
-    text += "VERIFICATION-ID: " + identity + "\\nVERDICT: {verdict}\\n"
-    {body or "report.write_text(text)"}
+    numbers = [int(number) for number in re.findall(r"^([0-9]+)[.] ", listing, re.M)]
+    review = {{
+        "summary": "Looked.",
+        "requirements": [
+            dict(number=number, status="met", shown_by="read", file="a.txt", line=1, evidence="seen")
+            for number in numbers
+        ],
+        "findings": [dict(missing=True, text=text) for text in {findings!r}],
+    }}
+    {body or "answer = json.dumps(review)"}
 else:
     (folder / ("prompt-" + str(len(count.read_text())))).write_text(prompt)
     (folder / ".status.json").write_text(json.dumps({{"complete": True, "t": len(count.read_text())}}))

@@ -28,22 +28,19 @@ def seen(loop: Loop, *arguments: str) -> str:
 def test_the_report_of_a_review(loop: Loop) -> None:
     """`verify --show-report`."""
     loop.make()
-    reviewing(loop, "VERIFIED", body=f"report.write_text(text.replace('Looked.', {EVIL!r}))")
+    reviewing(loop, body=f"answer = json.dumps(dict(review, summary={EVIL!r}))")
     shown = seen(loop, "verify", "my-task", "--quiet", "--show-report")
     assert (EVIL in shown, MASKED in shown) == (False, True)
     piped = loop.call("verify", "my-task", "--show-report").out
     assert (EVIL in piped, MASKED in piped) == (False, True)
 
 
-@pytest.mark.parametrize("by_schema", [True, False])
-def test_the_report_on_instructions(loop: Loop, by_schema: bool) -> None:
-    """`validate`: an answer by schema, and a report of an agent that does not know it."""
+def test_the_report_on_instructions(loop: Loop) -> None:
+    """`validate` shows what Claude says of them."""
     loop.make()
     graded = [{"number": 1, "grade": "fail", "evidence": EVIL, "suggestion": f"{EVIL} first"}]
     said: dict[str, Any] = {"structured": {"summary": f"{EVIL} looked", "criteria": graded, "changes": [EVIL]}}
-    written = {"write": {"path": "validation-report.md", "text": f"# {EVIL}\n\nVERDICT: READY\n"}}
-    init: dict[str, Any] = {} if by_schema else {"tools": []}
-    loop.script([{"init": init}, said if by_schema else written, {"result": {}}])
+    loop.script([{"init": {}}, said, {"result": {}}])
     shown = seen(loop, "validate", "my-task")
     assert (EVIL in shown, MASKED in shown) == (False, True)
     piped = loop.call("validate", "my-task").out

@@ -103,7 +103,7 @@ def test_a_stop_during_a_check_ends_it_now(loop: Loop) -> None:
 def test_a_review_proves_a_claim(loop: Loop) -> None:
     """With --verify Claude looks once more with fresh context; its cost counts."""
     loop.make()
-    reviewing(loop, "VERIFIED")
+    reviewing(loop)
     done = loop.run("--verify", "--json")
     assert json.loads(done.out)["reason"] == "completed"
     assert json.loads(done.out)["costUsd"] == 1.0
@@ -113,7 +113,7 @@ def test_a_review_proves_a_claim(loop: Loop) -> None:
 def test_findings_of_a_review_reach_the_next_prompt(loop: Loop) -> None:
     """And after the allowed claims the run ends with the first of them, quiet or not."""
     loop.make()
-    reviewing(loop, "INCOMPLETE", "1. The README is missing")
+    reviewing(loop, "The README is missing")
     done = loop.run("--verify", "--detailed-exit-code", "--quiet")
     assert done.code == 5
     assert "❌ Not done: the review found 1 thing missing: The README is missing\n" in done.err
@@ -121,31 +121,31 @@ def test_findings_of_a_review_reach_the_next_prompt(loop: Loop) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "body"),
+    "body",
     [
-        ("not written in this call", "pass"),
-        ("empty", "report.write_text('')"),
-        ("of another review", "report.write_text(text.replace(identity, 'f' * 16))"),
-        ("without a verdict", "report.write_text(text.replace('VERDICT: VERIFIED', 'cannot be marked VERIFIED'))"),
-        ("at odds with itself", "report.write_text(text + 'VERDICT: INCOMPLETE\\n')"),
-        ("and a failed call", "report.write_text(text); sys.exit(3)"),
+        "pass",
+        "answer = ''",
+        "answer = 'All requirements are met.\\n\\nVERDICT: VERIFIED'",
+        "answer = json.dumps(review) + ' Hope that helps!'",
+        "answer = json.dumps([review])",
+        "report.write_text('VERDICT: VERIFIED'); answer = json.dumps(dict(review, requirements=[]))",
+        "print(json.dumps(review)); sys.exit(3)",
     ],
 )
-def test_no_report_that_cannot_be_trusted_passes(loop: Loop, name: str, body: str) -> None:
-    """A stale, empty, foreign, verdictless or contradictory report, or one of a call that failed."""
+def test_no_answer_that_cannot_be_trusted_passes(loop: Loop, body: str) -> None:
+    """None, an empty one, words, words behind it, no table, a report beside one that says nothing; or a failed call."""
     loop.make()
-    reviewing(loop, "VERIFIED", body=body)
-    stale = "## Summary\nx\n\n## Findings\nNone.\n\nVERIFICATION-ID: old\nVERDICT: VERIFIED\n"
-    (loop.workspace / "verification-report.md").write_text(stale)
+    reviewing(loop, body=body)
+    (loop.workspace / "verification-report.md").write_text("VERDICT: VERIFIED\n")
     done = loop.call("verify", "my-task", "--json")
     told = json.loads(done.out)
-    assert (done.code, told["status"], told["passed"]) == (1, "fail", False), name
+    assert (done.code, told["status"], told["passed"]) == (1, "fail", False)
 
 
 def test_verify_passes_and_says_so(loop: Loop) -> None:
     """Exit 0, one JSON document, the report with --show-report; the metadata knows."""
     loop.make()
-    reviewing(loop, "VERIFIED")
+    reviewing(loop)
     done = loop.call("verify", "my-task", "--show-report", "--depth", "deep")
     assert done.code == 0
     assert "VERDICT: VERIFIED" in done.out
@@ -168,10 +168,10 @@ def test_checks_alone_cost_nothing_and_need_no_claude(loop: Loop) -> None:
     assert loop.events("RunFinished")[0]["known_by"] == "checks"
 
 
-def test_the_final_answer_may_stand_in_for_the_report(loop: Loop) -> None:
-    """A reviewer that may not write files gives its report as its answer; it is kept as the report."""
+def test_an_agent_without_a_schema_answers_with_the_same_json_as_text(loop: Loop) -> None:
+    """Also in a Markdown fence; the report is written from it."""
     loop.make()
-    reviewing(loop, "VERIFIED", body="answer = text")
+    reviewing(loop, body="answer = '```json\\n' + json.dumps(review) + '\\n```'")
     assert loop.call("verify", "my-task").code == 0
     assert "VERDICT: VERIFIED" in (loop.workspace / "verification-report.md").read_text()
 
@@ -179,7 +179,7 @@ def test_the_final_answer_may_stand_in_for_the_report(loop: Loop) -> None:
 def test_a_review_is_not_paid_for_when_a_check_is_red(loop: Loop) -> None:
     """The checks come first."""
     loop.make()
-    reviewing(loop, "VERIFIED")
+    reviewing(loop)
     checks(loop, "false")
     assert loop.call("verify", "my-task").code == 1
     assert loop.events("ReviewStarted") == []
@@ -246,9 +246,9 @@ def test_a_review_that_cannot_be_held_spends_no_claim(loop: Loop, kind: str) -> 
         f"    answer = {words!r}.replace('@RESET@', str(int(time.time()) + 2))\n"
         "    if first:\n"
         "        print(json.dumps({'type': 'result', 'is_error': True, 'result': answer})); sys.exit(1)\n"
-        "    report.write_text(text)"
+        "    answer = json.dumps(review)"
     )
-    reviewing(loop, "VERIFIED", body=body)
+    reviewing(loop, body=body)
     done = loop.run("--verify")
     assert (done.code, len(loop.events("IterationFinished"))) == (0, 1)
     assert [event["verdict"] for event in loop.events("ReviewFinished")] == ["unheld", "verified"]
@@ -259,7 +259,7 @@ def test_a_missing_login_during_a_review_ends_the_run(loop: Loop) -> None:
     """With what to do, and not as a claim that failed."""
     loop.make()
     fail = "print(json.dumps({'type': 'result', 'is_error': True, 'result': 'Not logged in'})); sys.exit(1)"
-    reviewing(loop, "VERIFIED", body=fail)
+    reviewing(loop, body=fail)
     loop.patch("core.rules.absence", PAUSES=(0.01,) * 4)
     done = loop.run("--verify")
     assert (done.code, loop.events("RunFinished")[0]["reason"]) == (1, "agent_failed")
@@ -272,7 +272,7 @@ def test_a_review_that_changes_the_project_proves_nothing(loop: Loop) -> None:
     loop.make()
     subprocess.run(["git", "init", "-q", str(loop.root)], check=True, env=loop.env)
     (loop.root / "work.txt").write_text("done")
-    reviewing(loop, "VERIFIED", body="report.write_text(text); pathlib.Path('work.txt').unlink()")
+    reviewing(loop, body="answer = json.dumps(review); pathlib.Path('work.txt').unlink()")
     checks(loop, "test -e work.txt")
     done = loop.call("verify", "my-task", "--json")
     told = json.loads(done.out)
@@ -293,7 +293,7 @@ def test_a_report_cannot_be_written_over_what_matters(loop: Loop, path: str) -> 
 def test_a_report_may_lie_in_a_new_folder(loop: Loop) -> None:
     """Which is made."""
     loop.make()
-    reviewing(loop, "VERIFIED")
+    reviewing(loop)
     assert loop.call("verify", "my-task", "--report-path", "reports/today.md").code == 0
     assert (loop.workspace / "reports" / "today.md").exists()
 
@@ -304,7 +304,7 @@ def test_a_pipe_in_the_place_of_a_file_hangs_nobody(loop: Loop, name: str) -> No
     loop.make()
     (loop.workspace / name).unlink(missing_ok=True)
     os.mkfifo(loop.workspace / name)
-    reviewing(loop, "VERIFIED", body="pass")
+    reviewing(loop, body="pass")
     assert loop.call("verify", "my-task").code == 1
     loop.script([{"init": {}}, {"result": {}}])
     del loop.env["CLAUDE_ITERATE_CLAUDE__COMMAND"]
@@ -350,7 +350,7 @@ def test_a_killed_proof_spends_no_claim_and_no_iteration(loop: Loop) -> None:
 def test_one_interrupt_is_enough_to_end_a_verification(loop: Loop) -> None:
     """No further check or review begins; the proof counts as cut off, not as failed."""
     loop.make()
-    reviewing(loop, "VERIFIED")
+    reviewing(loop)
     checks(loop, f"touch {quote(str(loop.workspace))}/ready; sleep 300")
     process = loop.start("verify", "my-task", "--json")
     until((loop.workspace / "ready").exists)
@@ -372,7 +372,7 @@ def test_the_time_of_a_run_bounds_its_checks(loop: Loop) -> None:
 def test_a_review_that_cannot_be_paid_is_not_begun(loop: Loop) -> None:
     """`--max-cost` is used up by the iteration."""
     loop.make()
-    reviewing(loop, "VERIFIED")
+    reviewing(loop)
     done = loop.run("--verify", "--max-cost", "0.5", "--detailed-exit-code")
     assert (done.code, loop.events("ReviewStarted")) == (7, [])
 

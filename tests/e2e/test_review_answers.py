@@ -77,7 +77,6 @@ def test_what_is_not_met_reaches_the_next_prompt(loop: Loop) -> None:
     assert "❌ Review: incomplete, 1 of 2 requirements met" in done.err
 
 
-PROSE = "## Findings\nNone.\n\nVERIFICATION-ID: {}\nVERDICT: VERIFIED\n"
 FAILED = {"subtype": "error_max_structured_output_retries", "is_error": True, "result": None}
 RETRIES = "Failed to provide valid structured output after 5 attempts"
 
@@ -166,52 +165,26 @@ def test_any_instructions_can_be_verified(loop: Loop, instructions: str, numbers
     assert verdict(loop, answers(answer(*entries[1:])))["passed"] is False
 
 
-def test_a_report_in_prose_does_not_replace_the_answer_by_schema(loop: Loop) -> None:
+def test_words_do_not_replace_the_answer_by_schema(loop: Loop) -> None:
     """A Claude that knows the schema has to use it: neither its words nor a file that it wrote stand in."""
     loop.make()
-    write = {"write": {"path": "verification-report.md", "text": PROSE.format("x")}}
-    told = verdict(loop, [{"init": {}}, write, {"say": PROSE.format("x")}, {"result": {}}])
+    write = {"write": {"path": "verification-report.md", "text": "VERDICT: VERIFIED"}}
+    told = verdict(loop, [{"init": {}}, write, {"say": json.dumps(GOOD)}, {"result": {}}])
     assert "without giving its answer in the form" in told["review"]["summary"]
 
 
-@pytest.mark.parametrize("size", [100, 2 << 20])
-def test_a_report_that_says_otherwise_is_heeded_and_kept(loop: Loop, size: int) -> None:
-    """Claude answers that all is met, and wrote a report that says INCOMPLETE, or one that is too large to be read."""
+def test_a_large_answer_as_text_is_not_a_pass(loop: Loop) -> None:
+    """However good it is: reading it would hold up the run."""
     loop.make()
-    body = (
-        f"text = text.replace('Looked.', 'x' * {size}); report.write_text(text)\n"
-        "    entries = [dict(number=n, status='met', shown_by='read', file='a.txt', evidence='seen') for n in (1, 2)]\n"
-        "    structured = dict(summary='s', requirements=entries, findings=[])"
-    )
-    reviewing(loop, "INCOMPLETE", "1. the end", body=body)
-    done = loop.call("verify", "my-task", "--json")
-    told = json.loads(done.out)["review"]
-    assert (done.code, told["verdict"], "do not agree" in told["summary"]) == (1, "invalid", True)
-    assert (loop.workspace / "verification-report.md").stat().st_size > size
-
-
-def test_a_large_report_in_prose_is_not_a_pass_and_is_kept(loop: Loop) -> None:
-    """The answer says VERIFIED, the report of 2 MB says INCOMPLETE: it must not be overwritten by the answer."""
-    loop.make()
-    body = "report.write_text('x' * (2 << 20) + '\\nVERDICT: INCOMPLETE\\n'); answer = text"
-    reviewing(loop, "VERIFIED", body=body)
+    reviewing(loop, body="answer = json.dumps(dict(review, more='x' * (1 << 20)))")
     told = json.loads(loop.call("verify", "my-task", "--json").out)
-    assert (told["passed"], "larger than 1 MiB" in told["review"]["summary"]) == (False, True)
-    assert (loop.workspace / "verification-report.md").stat().st_size > 2 << 20
+    assert (told["passed"], "the answer has 1.0 MB" in told["review"]["summary"]) == (False, True)
 
 
-def test_a_large_answer_in_prose_is_not_a_pass(loop: Loop) -> None:
-    """However well it ends: reading it would hold up the run."""
+def test_a_claude_that_does_not_know_the_option_answers_as_text(loop: Loop) -> None:
+    """It refuses the option, so it is called once more without it; that is said, and its answer counts."""
     loop.make()
-    reviewing(loop, "VERIFIED", body="answer = 'x y\\n' * (1 << 19) + text")
-    told = json.loads(loop.call("verify", "my-task", "--json").out)
-    assert (told["passed"], "the answer is larger than 1 MiB" in told["review"]["summary"]) == (False, True)
-
-
-def test_a_claude_that_does_not_know_the_option_is_asked_in_prose(loop: Loop) -> None:
-    """It refuses the option, so it is called once more without it; that is said, and its report counts."""
-    loop.make()
-    reviewing(loop, "VERIFIED", refuses="--json-schema")
+    reviewing(loop, refuses="--json-schema")
     done = loop.call("verify", "my-task")
     assert done.code == 0, done.err
     assert "This Claude does not know --json-schema" in done.err
@@ -222,10 +195,10 @@ def test_a_prompt_of_the_user_gets_the_requirements_all_the_same(loop: Loop) -> 
     """One that was written before there was a list of them: list and form of the answer stand at its end."""
     loop.make()
     (loop.workspace / "prompts").mkdir()
-    (loop.workspace / "prompts" / "verify-completion.md").write_text("Look at {{ project_root }}. {{ nonce }}\n")
+    (loop.workspace / "prompts" / "verify-completion.md").write_text("Look at {{ project_root }}.\n")
     assert verdict(loop, answers(GOOD))["passed"] is True
     prompt = Path(loop.record(1)["stdin"]).read_text()
-    assert prompt.startswith(f"Look at {loop.root}. ")
+    assert prompt.startswith(f"Look at {loop.root}.")
     assert "\n1. one\n2. two\n" in prompt
 
 

@@ -13,7 +13,7 @@ import pytest
 from tests.e2e.conftest import Loop
 from tests.e2e.reviewers import reviewing
 
-SNEAK = "report.write_text(text); pathlib.Path('new.txt').write_text('sneaked')"
+SNEAK = "answer = json.dumps(review); pathlib.Path('new.txt').write_text('sneaked')"
 
 
 def git(loop: Loop, *words: str, above: bool = False) -> None:
@@ -55,11 +55,11 @@ def test_a_good_review_passes_wherever_the_project_is(loop: Loop, kind: str) -> 
     other = loop.workspace.parent / "other"
     other.mkdir()
     body = (
-        "report.write_text(text); (folder.parent / 'other' / 'iterate.log').write_text('busy')\n"
+        "answer = json.dumps(review); (folder.parent / 'other' / 'iterate.log').write_text('busy')\n"
         "    pathlib.Path('__pycache__').mkdir(); pathlib.Path('__pycache__/x.pyc').write_text('cache')\n"
         "    pathlib.Path('.pytest_cache').mkdir(); pathlib.Path('.pytest_cache/y').write_text('cache')"
     )
-    reviewing(loop, "VERIFIED", body=body)
+    reviewing(loop, body=body)
     done = loop.run("--verify", "--detailed-exit-code")
     assert done.code == 0, done.err
     proof = json.loads(loop.call("show", "my-task", "--json").out)["proof"]
@@ -71,7 +71,7 @@ def test_a_review_that_changed_the_project_is_invalid_wherever_it_is(loop: Loop,
     """And names the file."""
     loop.make()
     surround(loop, kind)
-    reviewing(loop, "VERIFIED", body=SNEAK)
+    reviewing(loop, body=SNEAK)
     told = json.loads(loop.call("verify", "my-task", "--json").out)
     assert (told["passed"], told["review"]["verdict"]) == (False, "invalid")
     assert "the review changed the project" in told["review"]["summary"]
@@ -84,7 +84,7 @@ def test_a_project_that_is_too_large_to_look_at_is_told(loop: Loop) -> None:
     for number in range(5):
         (loop.root / f"{number}.txt").touch()
     loop.patch("project.scan", MOST_FILES=3)
-    reviewing(loop, "VERIFIED")
+    reviewing(loop)
     done = loop.call("verify", "my-task")
     assert (done.code, "Whether Claude changes the project meanwhile cannot be known" in done.err) == (0, True)
 
@@ -92,8 +92,8 @@ def test_a_project_that_is_too_large_to_look_at_is_told(loop: Loop) -> None:
 def test_a_reviewer_that_cuts_the_instructions_proves_nothing(loop: Loop) -> None:
     """What is proven is what the user asked for."""
     loop.make()
-    body = "report.write_text(text); (folder / 'INSTRUCTIONS.md').write_text('nothing')"
-    reviewing(loop, "VERIFIED", body=body)
+    body = "answer = json.dumps(review); (folder / 'INSTRUCTIONS.md').write_text('nothing')"
+    reviewing(loop, body=body)
     told = json.loads(loop.call("verify", "my-task", "--json").out)
     assert (told["passed"], "INSTRUCTIONS.md" in told["review"]["summary"]) == (False, True)
 
@@ -103,14 +103,14 @@ def test_a_report_may_lie_in_the_project(loop: Loop) -> None:
     """It is ours, so it is no change of the project."""
     loop.make()
     surround(loop, "plain")
-    reviewing(loop, "VERIFIED")
+    reviewing(loop)
     assert loop.call("verify", "my-task", "--report-path", str(loop.root / "report.md")).code == 0
     assert (loop.root / "report.md").exists()
 
 
-def restricted(loop: Loop, verdict: str, findings: str = "None.") -> None:
+def restricted(loop: Loop, *findings: str) -> None:
     """A Claude Code that reviews as the test says, and has no login in a call that is restricted."""
-    reviewing(loop, verdict, findings)
+    reviewing(loop, *findings)
     answer = {"type": "result", "subtype": "success", "is_error": True, "result": "Not logged in"}
     (loop.folder / "claude").write_text(
         f"""#!/bin/sh
@@ -132,7 +132,7 @@ def settings_of_claude(loop: Loop, document: dict[str, object]) -> None:
 def test_a_lost_login_is_no_reason_to_read_settings_without_one(loop: Loop) -> None:
     """The project allows tools, and that is all it says: the review ends as it must, and blames nothing else."""
     loop.make()
-    restricted(loop, "VERIFIED")
+    restricted(loop)
     settings_of_claude(loop, {"permissions": {"allow": ["Read"]}})
     done = loop.call("verify", "my-task")
     assert done.code == 1
@@ -145,7 +145,7 @@ def test_a_login_in_the_project_is_found_for_every_review_and_named_once(loop: L
     """One warning in a run of two reviews; each of them gives its verdict. The restricted call before it had the
     user's own settings, from where `claude.env` says that they are."""
     loop.make()
-    restricted(loop, "INCOMPLETE", "1. Something is missing.")
+    restricted(loop, "Something is missing.")
     settings_of_claude(loop, {"permissions": {"allow": ["Read"]}, "env": {"ANTHROPIC_AUTH_TOKEN": "dummy"}})
     own = loop.folder / "own"
     own.mkdir()

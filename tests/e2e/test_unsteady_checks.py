@@ -52,9 +52,9 @@ def test_a_flaky_check_is_named_to_the_next_prompt_and_over_runs(loop: Loop) -> 
 def test_a_review_that_says_yes_after_no_on_the_same_project_is_reported(loop: Loop) -> None:
     """At the end of the run, in show and in JSON, also when another run heard the no; after a change it is no news."""
     loop.make()
-    no = "text.replace('None.', '1. No README').replace('VERDICT: VERIFIED', 'VERDICT: INCOMPLETE')"
-    said = "no = folder / 'no'; report.write_text(text if no.exists() else {no}); no.touch()".replace("{no}", no)
-    reviewing(loop, "VERIFIED", body=said)
+    no = "dict(review, findings=[dict(missing=True, text='No README')])"
+    said = f"no = folder / 'no'; answer = json.dumps(review if no.exists() else {no}); no.touch()"
+    reviewing(loop, body=said)
     words = "⚠ The review says yes after saying no, and nothing changed in between."
     loop.env["CLAUDE_ITERATE_VERIFICATION__MAX_ATTEMPTS"] = "1"
     assert loop.run("--verify").code == 1

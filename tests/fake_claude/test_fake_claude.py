@@ -248,22 +248,20 @@ def test_interactive_setup_writes_instructions_only_where_there_are_none(fake: F
 
 
 @pytest.mark.parametrize("mode", ["loop", "iterative"])
-def test_answers_the_shipped_validate_and_verify_prompts_with_a_report(fake: FakeClaude, mode: str) -> None:
-    """The other prompts are known by their first words: they get a report, and the work is left alone."""
+def test_answers_the_shipped_validate_and_verify_prompts(fake: FakeClaude, mode: str) -> None:
+    """The other prompts are known by their first words: they get an answer as text, and the work is left alone."""
     fake.instructions("- a\n- b\n")
     fake.stream()
     before = fake.todo(), fake.status()
     prompts = Prompts([], mode)
     known = {"workspace_name": "w", "workspace_path": fake.workspace, "project_root": fake.folder}
-    report = fake.folder / "report.md"
-    known.update(report_path=report, depth="quick", depth_note="", checks="", nonce="n-1", validation_criteria="ten")
-    known.update(by_schema=False, requirements="1. a\n2. b")
+    known.update(depth="quick", depth_note="", checks="", validation_criteria="ten", requirements="1. a\n2. b")
     form = {"answer_form": prompts.render("verify-answer", known)}
-    fake.stream(stdin=prompts.render("validate", known | form))
-    assert report.read_text().splitlines()[-1] == "VERDICT: READY"
-    fake.stream(stdin=prompts.render("verify-completion", known | form))
-    assert report.read_text().splitlines()[-2:] == ["VERIFICATION-ID: n-1", "VERDICT: INCOMPLETE"]
-    assert "1. Not done: b" in report.read_text()
+    graded = json.loads(fake.stream(stdin=prompts.render("validate", known | form))[-1]["result"])
+    assert [one["grade"] for one in graded["criteria"]] == ["pass"] * 10
+    review = json.loads(fake.stream(stdin=prompts.render("verify-completion", known | form))[-1]["result"])
+    assert [one["number"] for one in review["requirements"]] == [1, 2]
+    assert review["findings"] == [{"missing": True, "text": "Not done: b"}]
     assert (fake.todo(), fake.status()) == before
     fake.stream(stdin=prompts.render("setup", {**known, "goal": "Make {{ it }} so"}))
     assert "Make {{ it }} so" in (fake.workspace / "INSTRUCTIONS.md").read_text()
@@ -274,8 +272,8 @@ def test_with_a_schema_it_answers_by_schema(fake: FakeClaude) -> None:
     fake.instructions("- a\n")
     fake.stream()
     prompts = Prompts([], "loop")
-    known = {"workspace_name": "w", "workspace_path": fake.workspace, "project_root": fake.folder, "by_schema": True}
-    known.update(report_path="r.md", depth="quick", depth_note="", checks="", nonce="n-1", requirements="1. a\n2. b")
+    known = {"workspace_name": "w", "workspace_path": fake.workspace, "project_root": fake.folder}
+    known.update(depth="quick", depth_note="", checks="", requirements="1. a\n2. b")
     asked = prompts.render("verify-completion", {**known, "answer_form": prompts.render("verify-answer", known)})
     options = ("--disallowedTools", "Edit", "Write", "--json-schema", "{}")
     events = fake.stream(*options, stdin=asked)

@@ -12,13 +12,12 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from claude_iterate.agent.protocol.fields import Recent, number, table, tables, text_of, texts, whole, word
-from claude_iterate.agent.protocol.usage import CallUsage, Used, model_rows, total_cost, total_tokens
+from claude_iterate.agent.protocol.usage import CallUsage, Recent, Used, model_rows, total_cost, total_tokens
 from claude_iterate.core import events
 from claude_iterate.core.events import Denial, Event, StreamEvent
 from claude_iterate.core.events.stream import request_of
+from claude_iterate.core.foreign_json import decode, is_deep, number, table, tables, text_of, texts, whole, word
 from claude_iterate.core.outcomes import reset_times
-from claude_iterate.core.reports import json_input
 
 PREVIEW = 2000
 LONGEST_ERROR_LINE = 20_000
@@ -73,7 +72,7 @@ class Translator:
 
     def translate(self, line: bytes) -> list[StreamEvent]:
         """The events of one line; an empty line has none."""
-        document = json_input.decode(line)
+        document = decode(line)
         if type(document) is not dict:
             if not line.strip():
                 return []
@@ -181,7 +180,7 @@ def _facts(result: Any) -> dict[str, Any]:
 
 def _shallow(values: dict[str, Any]) -> dict[str, Any]:
     """The table, or a note in its place when it is nested too deeply."""
-    return {"input": "(nested too deeply to show)"} if json_input.is_deep(values) else values
+    return {"input": "(nested too deeply to show)"} if is_deep(values) else values
 
 
 def _blocks(document: dict[str, Any]) -> list[dict[str, Any]]:
@@ -353,7 +352,7 @@ def _structured_answer(answer: Any) -> tuple[dict[str, Any] | None, int]:
     refused, and its size is told."""
     if answer is None:
         return None, 0
-    if not isinstance(answer, dict) or json_input.is_deep(answer):
+    if not isinstance(answer, dict) or is_deep(answer):
         return {}, 0
     try:
         size = len(msgspec.json.encode(answer))

@@ -14,13 +14,13 @@ this call used at least that much. A total that is less than this above what the
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec.structs import astuple, replace
 
-from claude_iterate.agent.protocol.fields import Recent, number, table, tables, whole, word
 from claude_iterate.core.events import ResultReported, Tokens, UsageReported
+from claude_iterate.core.foreign_json import number, table, tables, whole, word
 from claude_iterate.core.prices import at_least
 
 MOST_TOKENS = 100_000_000
@@ -33,6 +33,22 @@ _NOISE = 1e-7
 """Dollars: a matter of how computers add."""
 _OF_USAGE = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _OF_MODELS = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")
+
+
+T = TypeVar("T")
+
+
+class Recent(dict[str, T]):
+    """The last so many entries: a stream without end must not fill our memory."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+
+    def __setitem__(self, key: str, value: T) -> None:
+        super().__setitem__(key, value)
+        if len(self) > self._most:
+            del self[next(iter(self))]
 
 
 class Used(msgspec.Struct, frozen=True):

@@ -12,8 +12,7 @@ from claude_iterate.core.formats import join_names
 from claude_iterate.core.reports import validation
 from claude_iterate.operations.launch import launch
 from claude_iterate.system.files import near
-from claude_iterate.workspace.files import atomic, untrusted_files
-from claude_iterate.workspace.files.untrusted_files import Snapshot
+from claude_iterate.workspace.files import atomic
 
 _MEANING = {
     validation.READY: "Claude can work from these instructions.",
@@ -33,23 +32,21 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
     The report is validation-report.md in the workspace. Exit code 0 only for the verdict READY.
     """
     layout = invocation.project.layout(name)
-    path = layout.folder / "validation-report.md"
-    before = untrusted_files.snapshot(path)
     settings = options.settings_from({"output": options.output_level(verbose, quiet)})
-    more = {"settings": settings, "report": path.name}
+    more = {"settings": settings, "report": "validation-report.md"}
     asked = options.run_request(invocation, "validate", dry_run=dry_run, as_json=as_json, **more)
     done = launch(invocation.project, layout, asked, TerminalUser())
     report, found = None, validation.Validation(validation.INVALID, "the call of Claude failed")
     graded = done.state.one_off
     if graded is not None and (graded.trouble or not done.exit_code):
-        report, found = _judge(graded, done.report, before, name)
+        report, found = _judge(graded, done.report, name)
     code = done.exit_code or (0 if found.verdict == validation.READY else 1)
     changed = graded.changed if graded is not None else ()
     if as_json:
         judged = {"verdict": found.verdict, "exitCode": code, "report": report, "path": str(done.report)}
         output.document({"workspace": name, **judged, "changed": list(changed)})
     elif report is not None and not quiet:
-        _print(report, found, done.report)
+        _print(found, done.report)
     if changed:
         output.warn(f"The project changed while Claude was only to look: {output.sanitize(join_names(changed))}")
     # Of a call that failed, its end has said why, and what next.
@@ -58,38 +55,24 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
     return code
 
 
-def _judge(graded: ErrandFinished, path: Path, before: Snapshot, name: str) -> tuple[str | None, validation.Validation]:
-    """The report of this call and its verdict. An answer by schema comes first; an agent that does not know the schema
-    writes the report, or gives it as its answer."""
+def _judge(graded: ErrandFinished, path: Path, name: str) -> tuple[str | None, validation.Validation]:
+    """The report of this call and its verdict."""
     if graded.trouble:
         return None, validation.Validation(validation.INVALID, graded.trouble)
     if any(Path(changed).name == "INSTRUCTIONS.md" for changed in graded.changed):
         return None, validation.Validation(validation.INVALID, "the instructions changed while they were graded")
-    after = untrusted_files.snapshot(path)
-    if graded.structured is not None:
-        found = validation.judged(graded.structured)
-        report = validation.rendered(found, name)
-        atomic.write_text(path, report)
-        return report, found
-    if after.data is not None and after.is_newer_than(before):
-        report = after.data.decode("utf-8", "replace")
-    elif validation.holds_verdict(graded.text):
-        report = graded.text.rstrip() + "\n"
-        atomic.write_text(path, report)
-    else:
-        return None, validation.Validation(validation.INVALID, "Claude wrote no report")
-    return report, validation.read(report)
+    found = validation.judge_grades(graded.structured or {})
+    report = validation.render_grades(found, name)
+    atomic.write_text(path, report)
+    return report, found
 
 
 _KINDS = {validation.PASS: "good", validation.PARTIAL: "warning"}
 
 
-def _print(report: str, found: validation.Validation, path: Path) -> None:
-    """A line for each criterion, and where the report is; one in prose is shown as it is."""
-    if not found.criteria:
-        output.result(f"\n{output.sanitize(report.rstrip())}\n")
-        return
-    for grade, line in validation.in_short(found):
+def _print(found: validation.Validation, path: Path) -> None:
+    """A line for each criterion, and where the report is."""
+    for grade, line in validation.grade_lines(found):
         output.result(f"  {output.symbol(_KINDS.get(grade, 'bad'))} {output.sanitize(line)}")
     output.result(output.dim(f"  Report: {output.sanitize(near(path))}"))
 

@@ -16,7 +16,6 @@ from claude_iterate.core.events.call import (
     ErrandStarted,
     IterationFinished,
     IterationStarted,
-    JudgedRequirement,
     LeftoversEnded,
     Outcome,
     PlanFinished,

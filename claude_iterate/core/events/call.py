@@ -9,6 +9,7 @@ import msgspec
 
 from claude_iterate.core.events.enums import Cause, Kind, Purpose, Reboot
 from claude_iterate.core.events.stream import Denial, Tokens
+from claude_iterate.core.reports.review import JudgedRequirement
 from claude_iterate.core.reports.status import Change, Status
 
 
@@ -123,17 +124,6 @@ class IterationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event"
     def reported(self) -> bool:
         """The agent wrote a report. Boxes that are counted for it are none."""
         return self.status is not None and self.status.source != "boxes"
-
-
-class JudgedRequirement(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A requirement of the instructions as the review saw it: met, not_met, not_checked, or empty: not clear.
-    `shown_by` is the file that the reviewer read or the command that succeeded."""
-
-    number: int
-    text: str
-    status: str = ""
-    evidence: str = ""
-    shown_by: str = ""
 
 
 class ReviewFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):

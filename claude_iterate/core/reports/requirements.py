@@ -59,10 +59,10 @@ def requirements_in(instructions: str) -> tuple[Requirement, ...]:
 
 def listing(requirements: Sequence[Requirement]) -> str:
     """The list as the prompt shows it, one line each."""
-    return "\n".join(f"{it.number}. {told(it.text, it.heading)}" for it in requirements)
+    return "\n".join(f"{it.number}. {describe(it.text, it.heading)}" for it in requirements)
 
 
-def told(text: str, heading: str = "") -> str:
+def describe(text: str, heading: str = "") -> str:
     """A requirement in one line."""
     shown = shorten(one_line(text), _LONGEST_GROUP if text.startswith("(") else _LONGEST)
     return f"[{shorten(one_line(heading), 100)}] {shown}" if heading else shown

@@ -12,8 +12,9 @@ from typing import Any
 
 import msgspec
 
-from claude_iterate.core.formats import join_names, one_line, shorten
-from claude_iterate.core.reports.requirements import Requirement, told
+from claude_iterate.core.foreign_json import list_schema, sentence
+from claude_iterate.core.formats import join_names, shorten
+from claude_iterate.core.reports.requirements import Requirement, describe
 
 VERIFIED, INCOMPLETE, INVALID = "verified", "incomplete", "invalid"
 MET, NOT_MET, NOT_CHECKED = "met", "not_met", "not_checked"
@@ -25,7 +26,6 @@ DEPTHS = {
     "skipped tests and leftover TODO or FIXME marks.",
 }
 
-_LONGEST = 2000
 _TEXT, _NUMBER = {"type": "string"}, {"type": "integer"}
 _ENTRY = {
     "number": _NUMBER,
@@ -35,20 +35,14 @@ _ENTRY = {
 }
 _WHERE = {"file": _TEXT, "line": _NUMBER, "command": _TEXT, "exit_code": _NUMBER}
 _FINDING = {"missing": {"type": "boolean"}, "text": _TEXT}
-
-
-def _list_of(fields: Mapping[str, Any], optional: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "array", "items": {"type": "object", "properties": {**fields, **optional}, "required": [*fields]}}
-
-
-_FIELDS = {"summary": _TEXT, "requirements": _list_of(_ENTRY, _WHERE), "findings": _list_of(_FINDING, {})}
+_FIELDS = {"summary": _TEXT, "requirements": list_schema(_ENTRY, _WHERE), "findings": list_schema(_FINDING, {})}
 SCHEMA = json.dumps({"type": "object", "properties": _FIELDS, "required": list(_FIELDS)})
 """What Claude Code holds the reviewer's answer to."""
 
 
-class Judged(msgspec.Struct, frozen=True):
-    """A requirement as the review sees it: met, not_met, not_checked, or empty when it says nothing clear. `shown_by`
-    is where that was seen, empty when nothing shows it."""
+class JudgedRequirement(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A requirement of the instructions as the review saw it: met, not_met, not_checked, or empty: not clear.
+    `shown_by` is the file that the reviewer read or the command that succeeded."""
 
     number: int
     text: str
@@ -63,21 +57,21 @@ class Review(msgspec.Struct, frozen=True):
     verdict: str
     summary: str
     findings: tuple[str, ...] = ()
-    requirements: tuple[Judged, ...] = ()
+    requirements: tuple[JudgedRequirement, ...] = ()
     remarks: tuple[str, ...] = ()
 
 
 def judge(answer: Mapping[str, Any], asked: Sequence[Requirement]) -> Review:
     """The review in an answer of this schema. Unknown fields are not read."""
-    entries, faults = _entries(answer.get("requirements"))
+    entries, faults = _entries_by_number(answer.get("requirements"))
     found = tuple(_judge_requirement(requirement, entries, faults) for requirement in asked)
     known = {requirement.number for requirement in asked}
     unknown = [str(number) for number in entries if number not in known]
     if unknown:
         faults.append(f"it names requirement {join_names(unknown)}, which is not in the list")
     missing, remarks = _findings(answer.get("findings"), faults)
-    unmet = [_unmet(one) for one in found if one.status in (NOT_MET, NOT_CHECKED)]
-    summary = _text(answer.get("summary"))
+    unmet = [_describe_unmet(one) for one in found if one.status in (NOT_MET, NOT_CHECKED)]
+    summary = sentence(answer.get("summary"))
     if missing or unmet:
         return Review(INCOMPLETE, summary, (*missing, *unmet, *faults), found, remarks)
     if faults or not asked:
@@ -85,7 +79,7 @@ def judge(answer: Mapping[str, Any], asked: Sequence[Requirement]) -> Review:
     return Review(VERIFIED, summary, (), found, remarks)
 
 
-def _entries(given: Any) -> tuple[dict[int, list[Mapping[str, Any]]], list[str]]:
+def _entries_by_number(given: Any) -> tuple[dict[int, list[Mapping[str, Any]]], list[str]]:
     """The entries by number, and what is wrong with the list."""
     if not isinstance(given, list):
         return {}, ["the answer has no list of requirements"]
@@ -102,11 +96,11 @@ def _entries(given: Any) -> tuple[dict[int, list[Mapping[str, Any]]], list[str]]
 
 def _judge_requirement(
     requirement: Requirement, entries: Mapping[int, list[Mapping[str, Any]]], faults: list[str]
-) -> Judged:
-    number, about = requirement.number, told(requirement.text, requirement.heading)
+) -> JudgedRequirement:
+    number, about = requirement.number, describe(requirement.text, requirement.heading)
     given = entries.get(number, [])
-    statuses = {_text(entry.get("status")) for entry in given}
-    evidence = next(filter(None, (_text(entry.get("evidence")) for entry in given)), "")
+    statuses = {sentence(entry.get("status")) for entry in given}
+    evidence = next(filter(None, (sentence(entry.get("evidence")) for entry in given)), "")
     shown = [_shown_by(entry) for entry in given]
     if not given:
         faults.append(f"it says nothing about requirement {number}")
@@ -117,17 +111,17 @@ def _judge_requirement(
     elif statuses == {MET} and None in shown:
         faults.append(f"it does not say how requirement {number} was shown to be met")
     elif statuses == {MET} and "" in shown:
-        return Judged(number, about, NOT_CHECKED, evidence)
+        return JudgedRequirement(number, about, NOT_CHECKED, evidence)
     else:
-        return Judged(number, about, statuses.pop(), evidence, shown[0] or "")
-    return Judged(number, about, "", evidence)
+        return JudgedRequirement(number, about, statuses.pop(), evidence, shown[0] or "")
+    return JudgedRequirement(number, about, "", evidence)
 
 
 def _shown_by(entry: Mapping[str, Any]) -> str | None:
     """Where the reviewer saw it: a file that it read, or a command that ended with 0. Empty where nothing shows it;
     None where the entry does not say."""
-    file, command = _text(entry.get("file")), _text(entry.get("command"))
-    match _text(entry.get("shown_by")):
+    file, command = sentence(entry.get("file")), sentence(entry.get("command"))
+    match sentence(entry.get("shown_by")):
         case "read" if file:
             line = _whole(entry.get("line"))
             return f"{file}:{line}" if line else file
@@ -153,7 +147,7 @@ def _findings(given: Any, faults: list[str]) -> tuple[list[str], tuple[str, ...]
     missing, remarks = [], []
     for finding in given:
         is_table = isinstance(finding, dict)
-        text = _text(finding.get("text") if is_table else finding)
+        text = sentence(finding.get("text") if is_table else finding)
         if is_table and finding.get("missing") is False:
             remarks.append(text)
         else:
@@ -161,35 +155,31 @@ def _findings(given: Any, faults: list[str]) -> tuple[list[str], tuple[str, ...]
     return missing, tuple(filter(None, remarks))
 
 
-def _unmet(one: Judged) -> str:
+def _describe_unmet(one: JudgedRequirement) -> str:
     how = "is not met" if one.status == NOT_MET else "could not be checked"
     return f"Requirement {one.number} {how}: {one.text}" + (f" ({one.evidence})" if one.evidence else "")
 
 
-def _text(value: Any) -> str:
-    return shorten(one_line(value[: 4 * _LONGEST]), _LONGEST) if isinstance(value, str) else ""
-
-
-def render_report(found: Review, name: str, depth: str, identity: str) -> str:
+def render_report(found: Review, name: str, depth: str) -> str:
     """The review as a Markdown report, for people."""
     lines = [f"# Verification of {name}", "", f"Depth: {depth}. The verdict is computed from the entries below.", ""]
     lines += ["## Summary", found.summary or "(none)", "", "## Requirements"]
-    lines += [f"{one.number}. {_SIGNS.get(one.status, '?')} {_told(one)}" for one in found.requirements]
-    lines += ["", "## Findings", *(_numbered(found.findings) or ["None."]), ""]
+    lines += [f"{one.number}. {_SIGNS.get(one.status, '?')} {_render_requirement(one)}" for one in found.requirements]
+    lines += ["", "## Findings", *(_number_items(found.findings) or ["None."]), ""]
     if found.remarks:
-        lines += ["## Remarks", *_numbered(found.remarks), ""]
+        lines += ["## Remarks", *_number_items(found.remarks), ""]
     verdict = {VERIFIED: "VERIFIED", INCOMPLETE: "INCOMPLETE"}.get(found.verdict, "NONE")
-    return "\n".join([*lines, f"VERIFICATION-ID: {identity}", f"VERDICT: {verdict}", ""])
+    return "\n".join([*lines, f"VERDICT: {verdict}", ""])
 
 
 _SIGNS = {MET: "✓", NOT_MET: "❌", NOT_CHECKED: "?"}
 
 
-def _told(one: Judged) -> str:
+def _render_requirement(one: JudgedRequirement) -> str:
     status = one.status.replace("_", " ") or "no clear word"
     seen = ". ".join(filter(None, (one.shown_by, one.evidence)))
     return f"**{status}**: {one.text}" + (f"  \n   Evidence: {seen}" if seen else "")
 
 
-def _numbered(items: Iterable[str]) -> list[str]:
+def _number_items(items: Iterable[str]) -> list[str]:
     return [f"{number}. {item}" for number, item in enumerate(items, 1)]

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from claude_iterate.core.reports import json_input
+from claude_iterate.core.foreign_json import decode_written
 from claude_iterate.core.reports.authorship import identity_in
 
 LARGEST = 1024 * 1024
@@ -64,10 +64,7 @@ def parse(data: bytes) -> Reading:
     """Read the bytes of a status file; never raises."""
     if len(data) > LARGEST:
         return Reading(None, (f"it is larger than {LARGEST} bytes",))
-    data = data.removeprefix(b"\xef\xbb\xbf")
-    document = json_input.decode(data)
-    if document is None:
-        document = json_input.decode(_within_fence(data))
+    document = decode_written(data)
     if document is None:
         return Reading(None, ("it is not valid JSON",))
     if not isinstance(document, dict):
@@ -75,15 +72,6 @@ def parse(data: bytes) -> Reading:
     if not isinstance(document.get("complete"), bool):
         return Reading(None, ("`complete` must be true or false",))
     return _read_fields(document)
-
-
-def _within_fence(data: bytes) -> bytes:
-    """What stands in a Markdown fence, if the whole text is one; else nothing."""
-    first, _, rest = data.strip().partition(b"\n")
-    within, _, last = rest.rpartition(b"\n")
-    marks = last.strip()
-    fenced = marks in {b"`" * len(marks), b"~" * len(marks)} and len(marks) >= 3
-    return within if fenced and first.startswith(marks) else b""
 
 
 def _read_fields(document: dict[str, Any]) -> Reading:

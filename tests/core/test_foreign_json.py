@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from claude_iterate.core.reports.json_input import DEEPEST, is_deep
+from claude_iterate.core.foreign_json import DEEPEST, is_deep
 
 
 @pytest.mark.parametrize(
