@@ -13,7 +13,6 @@ import click
 from click.shell_completion import CompletionItem
 
 from claude_iterate import __version__
-from claude_iterate.cli import completion
 from claude_iterate.cli.command_table import ALIASES, COMMANDS, Group, Row
 from claude_iterate.cli.invocation import Invocation, places
 from claude_iterate.errors import UsageProblem
@@ -34,6 +33,7 @@ _TOGETHER = {
     "skip": ("reboot", "End the iteration: begin the next, or do it again."),
 }
 """Commands that share a line with the one after them."""
+_FOLDER = click.Path(file_okay=False, readable=False)
 
 
 class CommandTable(Group):
@@ -83,48 +83,35 @@ class CommandTable(Group):
     "-C",
     "--project",
     metavar="DIR",
-    shell_complete=completion.folders,
+    type=click.Path(exists=True, file_okay=False),
     help="Work in the project that DIR belongs to, instead of the current folder.",
 )
 @click.option("--no-color", "--no-colors", "no_color", is_flag=True, help="No colour, even on a terminal.")
 @click.option(
-    "--workspaces-dir",
-    metavar="DIR",
-    shell_complete=completion.folders,
-    help="Where the workspaces are, instead of paths.workspaces_dir.",
+    "--workspaces-dir", metavar="DIR", type=_FOLDER, help="Where the workspaces are, instead of paths.workspaces_dir."
 )
-@click.option(
-    "--templates-dir", metavar="DIR", shell_complete=completion.folders, help="Where the project's templates are."
-)
-@click.option("--archive-dir", metavar="DIR", shell_complete=completion.folders, help="Where the archives are.")
+@click.option("--templates-dir", metavar="DIR", type=_FOLDER, help="Where the project's templates are.")
+@click.option("--archive-dir", metavar="DIR", type=_FOLDER, help="Where the archives are.")
 @click.option("--verbose", is_flag=True, help="Show Claude's words and tools as they come, whatever the command.")
 @click.version_option(__version__, "--version", "-V", prog_name="claude-iterate")
 @click.pass_context
-def application(context: click.Context, /, project: str | None, no_color: bool, **given: Any) -> None:
+def application(context: click.Context, /, project: str | None, no_color: bool, verbose: bool, **given: Any) -> None:
     """Give Claude Code a task, walk away, come back to proven work.
 
     A workspace holds a task; `run` calls Claude Code again and again, each time with fresh context, until the work
     is done or something says stop.
     """
-    folder = _folder(context, project)
-    forced = forces_color(os.environ)
-    colorless = no_color or bool(os.environ.get("NO_COLOR")) or (os.environ.get("TERM") == "dumb" and not forced)
-    context.color = False if colorless else forced or None
-    verbose = {"output": "verbose"} if given.pop("verbose") else {}
-    flags = places(folder, **given) | verbose
-    context.obj = Invocation(folder, os.environ, not colorless, flags, elsewhere=bool(project))
-    if context.invoked_subcommand is None:
-        click.echo(context.get_help())
-
-
-def _folder(context: click.Context, project: str | None) -> Path:
     try:
         folder = Path(project or "").absolute()
     except FileNotFoundError:
         raise UsageProblem("The current folder no longer exists.", "Change to another one, and try again.") from None
-    if not folder.is_dir():
-        raise click.BadParameter(f"there is no folder {project}", context, param_hint="'--project'")
-    return folder
+    forced = forces_color(os.environ)
+    colorless = no_color or bool(os.environ.get("NO_COLOR")) or (os.environ.get("TERM") == "dumb" and not forced)
+    context.color = False if colorless else forced or None
+    flags = places(folder, **given) | ({"output": "verbose"} if verbose else {})
+    context.obj = Invocation(folder, os.environ, not colorless, flags)
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 def write_help(context: click.Context, formatter: click.HelpFormatter) -> None:

@@ -17,15 +17,14 @@ from claude_iterate.core.names import nearest
 from claude_iterate.core.sanitize import sanitize_terminal
 from claude_iterate.errors import ExpectedError, advice
 from claude_iterate.sinks.safe_stream import discard
-from claude_iterate.system.crash_reports import write_crash_report
+from claude_iterate.system import crash_reports
 
-BUG = 70
+BUG = crash_reports.EXIT_CODE
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 _REFUSALS = {ENOSPC, EDQUOT, EFBIG, EACCES, EPERM, EROFS, EIO, EMFILE, ENOMEM}
 _MAKERS = {"init", "setup"}
 """Commands whose NAME is usually a new one."""
-_GLOBAL = {"-C", "--project", "--no-color", "--no-colors", "--workspaces-dir", "--templates-dir", "--archive-dir"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -64,7 +63,7 @@ def _report_errors(arguments: list[str]) -> int:
     except OSError as error:
         return _report_refusal(error, arguments)
     except Exception as bug:  # noqa: BLE001 - this is the boundary
-        return _report_bug(bug, arguments)
+        return _tell(BUG, *crash_reports.report_crash(bug, arguments))
 
 
 def _run(arguments: list[str]) -> int:
@@ -73,50 +72,43 @@ def _run(arguments: list[str]) -> int:
     # Not click's own main(): how it handles interrupts and broken pipes differs between its versions.
     try:
         with application.make_context("claude-iterate", arguments) as context:
-            result: Any = _invoke(application, context)
+            try:
+                result: Any = application.invoke(context)
+            except ExpectedError as problem:
+                if context.obj is not None:
+                    problem.message = context.obj.make_pasteable(problem.message)
+                    problem.hint = context.obj.make_pasteable(problem.hint)
+                raise
     except click.exceptions.Exit as leaving:
         return leaving.exit_code
     return result if isinstance(result, int) else 0
 
 
-def _invoke(application: click.Group, context: click.Context) -> Any:
-    try:
-        return application.invoke(context)
-    except ExpectedError as problem:
-        if context.obj is not None:
-            problem.message = context.obj.make_pasteable(problem.message)
-            problem.hint = context.obj.make_pasteable(problem.hint)
-        raise
-
-
 def _report_usage(problem: click.UsageError, arguments: list[str]) -> int:
     context = problem.ctx
+    # click has no context while it reads the options of the program itself: the command is looked for.
+    command = next((word for word in arguments if word in {row.name for row in COMMANDS}), "")
     if context is not None:
         _print(context.get_usage())
-    path = context.command_path if context is not None else f"claude-iterate {_command_in(arguments)}".rstrip()
-    hint = f"See: {path} --help"
-    if isinstance(problem, click.MissingParameter) and problem.param is not None and problem.param.name == "name":
-        hint = _workspaces(context) or hint
-    if isinstance(problem, click.NoSuchOption) and context is not None:
-        return _report_unknown_option(problem.option_name, context, arguments, hint)
-    return _tell(problem.exit_code, problem.format_message(), hint)
+    message = problem.format_message()
+    hint = f"See: {context.command_path if context is not None else f'claude-iterate {command}'.rstrip()} --help"
+    if context is not None and isinstance(problem, click.MissingParameter):
+        hint = _list_workspaces(context, problem) or hint
+    if context is not None and isinstance(problem, click.NoSuchOption):
+        option, message = problem.option_name, f"No such option '{problem.option_name}'."
+        own = application.get_command(context, command) if command and context.parent is None else None
+        if context.parent is not None and any(option in known.opts for known in application.params):
+            hint = f"It goes before the command: claude-iterate {option} ... {context.info_name}"
+        elif own is not None and option in _long_options(own):
+            hint = f"It goes after the command: claude-iterate {command} ... {option}"
+        elif near := _near_options(option, context.command):
+            message += f" Did you mean {' or '.join(near)}?"
+    return _tell(problem.exit_code, message, hint)
 
 
-def _report_unknown_option(option: str, context: click.Context, arguments: list[str], hint: str) -> int:
-    """Options of the program go before the command, its own behind it; else those are named that are meant perhaps."""
-    meant = ""
-    if context.parent is not None and option in _GLOBAL:
-        hint = f"It goes before the command: claude-iterate {option} ... {context.info_name}"
-    elif context.parent is None and option in _options_of(command := _command_in(arguments)):
-        hint = f"It goes behind the command: claude-iterate {command} ... {option}"
-    elif near := _near_options(option, context):
-        meant = f" Did you mean {' or '.join(near)}?"
-    return _tell(2, f"No such option '{option}'.{meant}", hint)
-
-
-def _near_options(option: str, context: click.Context) -> list[str]:
+def _near_options(option: str, command: click.Command) -> list[str]:
     word = option.lstrip("-")
-    known = [name.lstrip("-") for name in _long_options(context.command)]
+    known = [name.lstrip("-") for name in _long_options(command)]
     found = nearest(word, known, 2) or [name for name in known if word in name.split("-")]
     return [f"'--{name}'" for name in found]
 
@@ -126,20 +118,9 @@ def _long_options(command: click.Command) -> list[str]:
     return [name for option in shown for name in option.opts if name.startswith("--")]
 
 
-def _options_of(name: str) -> list[str]:
-    command = application.get_command(click.Context(application), name) if name else None
-    return _long_options(command) if command is not None else []
-
-
-def _command_in(arguments: list[str]) -> str:
-    """The command that was meant, where click does not say: it has no context while it reads options."""
-    known = {row.name for row in COMMANDS}
-    return next((word for word in arguments if word in known), "")
-
-
-def _workspaces(context: click.Context | None) -> str:
+def _list_workspaces(context: click.Context, problem: click.MissingParameter) -> str:
     """The names that could have been given to this command."""
-    if context is None or context.obj is None or context.info_name in _MAKERS:
+    if problem.param is None or problem.param.name != "name" or context.obj is None or context.info_name in _MAKERS:
         return ""
     with contextlib.suppress(ExpectedError):
         if names := context.obj.project.workspaces():
@@ -158,7 +139,7 @@ def _tell(code: int, message: str, hint: str) -> int:
 def _report_refusal(error: OSError, arguments: list[str]) -> int:
     """A full disk or a missing permission can occur anywhere, and is not a bug."""
     if error.errno not in _REFUSALS:
-        return _report_bug(error, arguments)
+        return _tell(BUG, *crash_reports.report_crash(error, arguments))
     where = f": {error.filename}" if error.filename else ""
     return _tell(1, f"{error.strerror}{where}", f"{advice(error, '')}, then try again.")
 
@@ -170,15 +151,6 @@ def _release_streams() -> None:
             stream.flush()
         except (OSError, ValueError):
             discard(stream)
-
-
-def _report_bug(bug: Exception, arguments: list[str]) -> int:
-    said = f"This is a bug in claude-iterate: {type(bug).__name__}: {bug}"
-    path, report = write_crash_report(bug, arguments)
-    if not path:
-        _print(report)
-        return _tell(BUG, said, "No crash report could be written; it is printed above.")
-    return _tell(BUG, said, f"A crash report is in {path} - please send it along with what you did.")
 
 
 def _print(text: str) -> None:

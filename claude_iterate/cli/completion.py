@@ -1,4 +1,4 @@
-"""What a shell offers when Tab is pressed: workspaces, runs, archives, templates, settings and their values, files.
+"""What a shell offers when Tab is pressed: workspaces, runs, archives, templates, settings and their values.
 
 No command is run for it, and nothing but settings files and names of folders is read. What goes wrong offers nothing:
 a prompt is no place for messages.
@@ -16,7 +16,6 @@ import click
 from click.shell_completion import CompletionItem
 
 from claude_iterate.cli.invocation import Invocation, places
-from claude_iterate.core.settings.kinds import Kind
 from claude_iterate.workspace.project import Project
 
 Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
@@ -61,21 +60,5 @@ def _runs(context: click.Context) -> Iterable[str]:
     return reversed(project.layout(name).run_ids())
 
 
-def _path(kind: str) -> Completer:
-    """The shell itself knows its files."""
-
-    def complete(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-        return [CompletionItem(begun, type=kind)]
-
-    return complete
-
-
-def values_of(kind: Kind) -> Completer | None:
-    """For an option that sets a setting of this kind; None: nothing can be offered."""
-    return words(lambda _context: kind.words) if kind.words else None
-
-
 workspaces = words(_workspaces)
 runs = words(_runs)
-files = _path("file")
-folders = _path("dir")

@@ -30,8 +30,6 @@ class Invocation(msgspec.Struct, frozen=True, dict=True):
     color: bool
     flags: Mapping[str, str] = {}
     """Settings given before the command, by dotted key."""
-    elsewhere: bool = False
-    """Another folder than the current one was named (`-C`)."""
     warns: bool = True
     """Variables that look like settings and are none are worth a warning."""
 
@@ -49,11 +47,11 @@ class Invocation(msgspec.Struct, frozen=True, dict=True):
     @property
     def program(self) -> tuple[str, ...]:
         """What has to stand before a command so that it finds this project from the current folder."""
+        root = project_root(self.folder)
         try:
-            found = project_root(Path.cwd())
+            elsewhere = () if project_root(Path.cwd()) == root else ("-C", str(root))
         except FileNotFoundError:  # the current folder was deleted
-            found = None
-        elsewhere = ("-C", str(self.project.root)) if found != self.project.root else ()
+            elsewhere = ("-C", str(root))
         given = {key: text for key, text in self.flags.items() if key.startswith("paths.")}
         options = [word for key, text in given.items() for word in (f"--{key[6:].replace('_', '-')}", text)]
         return ("claude-iterate", *elsewhere, *options)
@@ -61,14 +59,11 @@ class Invocation(msgspec.Struct, frozen=True, dict=True):
     def make_pasteable(self, advice: str) -> str:
         """Advice whose commands find this project from the current folder. Messages are written as for the project's
         own folder; what has to stand before a command is put there here, for all of them."""
-        if "claude-iterate " not in advice or not (self.elsewhere or self.flags):
+        if "claude-iterate " not in advice:
             return advice
-
-        with contextlib.suppress(ExpectedError):  # no project, no commands for it
-            begin = f"{shlex.join(self.program)} "
-            names = "|".join(row.name for row in COMMANDS)
-            return re.sub(rf"(?<![\w/-])claude-iterate (?=(?:{names})\b)", lambda _found: begin, advice)
-        return advice
+        begin = f"{shlex.join(self.program)} "
+        names = "|".join(row.name for row in COMMANDS)
+        return re.sub(rf"(?<![\w/-])claude-iterate (?=(?:{names})\b)", lambda _found: begin, advice)
 
 
 def own_program() -> tuple[str, ...]:
@@ -86,13 +81,10 @@ def own_program() -> tuple[str, ...]:
 def places(folder: Path, **given: str | None) -> dict[str, str]:
     """Folders that were given before the command, as settings. A relative path is one from the folder that we work in,
     as people who type it expect."""
-    return {f"paths.{name}": _place(folder, text) for name, text in given.items() if text is not None}
-
-
-def _place(folder: Path, text: str) -> str:
-    if not text:
+    if "" in given.values():
         raise UsageProblem("The name of a folder is empty.", "See: claude-iterate --help")
-    return text if text.startswith("~") else str(folder / text)
+    typed = {f"paths.{name}": text for name, text in given.items() if text is not None}
+    return {key: text if text.startswith("~") else str(folder / text) for key, text in typed.items()}
 
 
 def on_terminal() -> bool:

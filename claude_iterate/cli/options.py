@@ -6,47 +6,32 @@ A flag that overrides a setting is judged by that setting's own kind.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
-from claude_iterate.cli import completion, questions
-from claude_iterate.cli.invocation import Invocation
+from claude_iterate.cli import completion, output
+from claude_iterate.cli.invocation import Invocation, on_terminal
 from claude_iterate.core import names
 from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.catalogue import catalogue
 from claude_iterate.core.settings.modes import MODES
+from claude_iterate.core.tones import state_words
 from claude_iterate.errors import UsageProblem
 from claude_iterate.operations.run_request import RunRequest
+from claude_iterate.views.workspace_view import state_of
+from claude_iterate.workspace.project import Project
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _SHOWING = frozenset(
     """
-    as_json verbose quiet output detailed_exit_code show_report accept_changes parallel every reset detach watch
+    as_json verbose quiet output detailed show_report accept_changes parallel every reset detach watch
     """.split()  # noqa: SIM905 - one name per line would take a page
 )
 """Options that change what is printed and nothing else, and two that are not to be repeated without a thought."""
-
-
-class Sections(click.Command):
-    """A command with many options: its help shows them in sections. Those that no section names come last."""
-
-    sections: ClassVar[Mapping[str, Sequence[str]]] = {}
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        rows: dict[str, list[tuple[str, str]]] = {title: [] for title in (*self.sections, "Other")}
-        for option in self.get_params(ctx):
-            row = option.get_help_record(ctx) if isinstance(option, click.Option) else None
-            if row is not None:
-                named = (title for title, flags in self.sections.items() if not {*flags}.isdisjoint(option.opts))
-                rows[next(named, "Other")].append(row)
-        for title, found in rows.items():
-            if found:
-                with formatter.section(title):
-                    formatter.write_dl(found)
 
 
 def command(
@@ -82,7 +67,46 @@ def _check_name(_context: click.Context, _parameter: click.Parameter, value: str
 
 
 def _choose_name(context: click.Context, parameter: click.Parameter, value: str | None) -> str:
-    return questions.choose_workspace(context, parameter) if value is None else names.check_name(value)
+    return choose_workspace(context, parameter) if value is None else names.check_name(value)
+
+
+def choose_workspace(context: click.Context, parameter: click.Parameter) -> str:
+    """On a terminal the only workspace, or the one that the user picks. What a script leaves out is an error, for it
+    may be an empty variable."""
+    if context.resilient_parsing:
+        return ""
+    project: Project = context.obj.project
+    found = project.workspaces() if on_terminal() else []
+    if not found:
+        raise click.MissingParameter(ctx=context, param=parameter, param_hint="'NAME'")
+    if len(found) == 1:
+        output.note(f"{found[0]} is the only workspace here.")
+        return found[0]
+    output.note("Which workspace?")
+    for number, name in enumerate(found, 1):
+        state = state_of(project.layout(name))
+        words = state_words(state.state, state.known_by) if state else "damaged"
+        output.note(f"  {number}  {name.ljust(max(map(len, found)))}  {words}".rstrip())
+    by_number = {str(number): name for number, name in enumerate(found, 1)}
+    while True:
+        typed = click.prompt("Your choice", err=True).strip()
+        if typed in found or typed in by_number:
+            return typed if typed in found else by_number[typed]
+        output.note(f"{output.printable(typed)!r} is neither a number of the list nor a name.")
+
+
+def confirm_deletion(what: str, question: str, again: str, warning: str = "") -> None:
+    """Ends the command unless the user says yes. `again` is the command that does not ask: the advice where there is no
+    terminal."""
+    if not on_terminal():
+        raise UsageProblem(
+            f"Deleting {what} must be confirmed, and there is no terminal to ask on.", f"If you are sure: {again}"
+        )
+    if warning:
+        output.warn(warning)
+    if not click.confirm(question, err=True):
+        output.note("Nothing was deleted.")
+        raise click.exceptions.Exit(1)
 
 
 def _check_names(_context: click.Context, _parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
@@ -143,7 +167,7 @@ def setting_option(
         callback=check,
         metavar=metavar,
         help=f"{setting.sentence} {more}".rstrip(),
-        shell_complete=completion.values_of(setting.kind),
+        shell_complete=completion.words(lambda _context: setting.kind.words),
         multiple=repeatable,
         **without_value,
     )
@@ -164,10 +188,11 @@ def settings_from(given: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def output_level(verbose: bool, quiet: bool) -> str | None:
-    """The setting `output` that two flags stand for."""
-    choose_one({"--verbose": verbose, "--quiet": quiet})
-    return "verbose" if verbose else "quiet" if quiet else None
+def output_level(verbose: bool, quiet: bool, level: str | None = None) -> str | None:
+    """The setting `output` as the flags say it."""
+    given = {"--verbose": verbose, "--quiet": quiet, "--output": level is not None}
+    choose_one(given, "Each sets the output level.")
+    return "verbose" if verbose else "quiet" if quiet else level
 
 
 def choose_one(given: Mapping[str, object], why: str = "They exclude each other.") -> None:
@@ -207,9 +232,9 @@ def _words(option: click.Option, value: Any) -> list[tuple[str, ...]]:
 flag = partial(click.option, is_flag=True)
 
 
-def switch(name: str, help: str) -> Callable[[Function], Function]:  # noqa: A002 - click calls it so, too
+def switch(name: str, *parameter: str, help: str) -> Callable[[Function], Function]:  # noqa: A002 - click calls it so
     """`--verify` and `--no-verify`: a flag that can also take back what a settings file says; None when not given."""
-    return click.option(f"{name}/--no-{name.removeprefix('--')}", default=None, help=help)
+    return click.option(f"{name}/--no-{name.removeprefix('--')}", *parameter, default=None, help=help)
 
 
 run_option = partial(click.option, "--run", metavar="ID", shell_complete=completion.runs)
@@ -217,7 +242,9 @@ workspace_option = partial(click.option, "-w", "--workspace", metavar="NAME", sh
 force_option = flag("-f", "--force", help="Do not ask.")
 verbose_option = flag("-v", "--verbose", help="Show Claude's words and tools as they come.")
 quiet_option = flag("-q", "--quiet", help="Show errors only.")
-dangerous_option = flag("--dangerously-skip-permissions", help="Allow everything. For sandboxes; never saved.")
+dangerous_option = flag(
+    "--dangerously-skip-permissions", "skip_permissions", help="Allow everything. For sandboxes; never saved."
+)
 check_option = setting_option(
     "verification.checks",
     "--check",
@@ -232,7 +259,9 @@ accept_option = flag(
 dry_run_option = flag(
     "--dry-run", help="Use the built-in fake Claude: no login, no cost. Its calls: /tmp/mock-claude.log."
 )
-detailed_option = flag("--detailed-exit-code", help="A different exit code for each group of reasons to end.")
+detailed_option = flag(
+    "--detailed-exit-code", "detailed", help="A different exit code for each group of reasons to end."
+)
 mode_option = click.option(
     "--mode",
     type=click.Choice(list(MODES)),

@@ -110,7 +110,7 @@ def test_nothing_near_is_nothing_suggested(typed: Type, word: str) -> None:
         (["list", "--jsn"], "Did you mean '--json'?"),
         (["run", "w", "--iterations", "3"], "Did you mean '--max-iterations'?"),
         (["run", "w", "--cost", "3"], "Did you mean '--max-cost'?"),
-        (["--json", "list"], "It goes behind the command: claude-iterate list ... --json"),
+        (["--json", "list"], "It goes after the command: claude-iterate list ... --json"),
         (["list", "-C", "x"], "It goes before the command"),
     ],
 )

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from claude_iterate.cli.terminal_steering import Keys
+from claude_iterate.cli.terminal_user import Keys
 from claude_iterate.core.events import Requested
 from claude_iterate.core.events.enums import Verb
 from claude_iterate.core.events.groups import Requests

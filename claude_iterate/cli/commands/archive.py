@@ -1,4 +1,4 @@
-"""`archive save|list|show|restore|delete`, and `clean`: put workspaces away and bring them back."""
+"""`archive save|list|show|restore|delete`, and `clean`: archive workspaces, delete them, restore them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from claude_iterate.cli import completion, options, output, questions
+from claude_iterate.cli import completion, options, output
 from claude_iterate.cli.command_table import group
 from claude_iterate.cli.invocation import Invocation, on_terminal
 from claude_iterate.cli.output import printable
@@ -17,7 +17,6 @@ from claude_iterate.project.worktrees import remains
 from claude_iterate.text import local_times
 from claude_iterate.workspace import archives, journal_reader
 from claude_iterate.workspace.files.folders import remove
-from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import run_lock
 
 
@@ -42,7 +41,7 @@ def save(invocation: Invocation, name: str, keep: bool, force: bool, as_json: bo
     project = invocation.project
     layout = project.layout(name)
     if on_terminal() and not (keep or force):
-        questions.confirm_deletion(name, f"Archive and delete {layout.folder}? (--keep does not delete it)", "")
+        options.confirm_deletion(name, f"Archive and delete {layout.folder}? (--keep does not delete it)", "")
     with run_lock.hold(layout.lock, name, "archive"):
         saved = archives.save(layout, project.archive_folder)
         if not keep:
@@ -56,7 +55,35 @@ def save(invocation: Invocation, name: str, keep: bool, force: bool, as_json: bo
         "leftOut": saved.left_out,
     }
     output.answer(as_json, document, f"Archived {name}: {saved.path}{'' if keep else '; the workspace is deleted'}")
-    warn_about(saved)
+    _warn_about(saved)
+
+
+@options.command("clean", name_required=True)
+@options.force_option
+@options.flag("--no-archive", help="Delete without keeping an archive.")
+def clean(invocation: Invocation, name: str, force: bool, no_archive: bool, as_json: bool) -> None:
+    """Archive the workspace NAME, then delete it. Refused while it runs."""
+    project = invocation.project
+    layout = project.layout(name)
+    if not force:
+        question = f"{'Delete' if no_archive else 'Archive and delete'} {layout.folder}?"
+        lost = f"its instructions, {len(layout.run_ids())} runs and {len(layout.logs())} logs are lost for good."
+        warning = f"Without an archive {lost}" if no_archive else ""
+        options.confirm_deletion(name, question, f"claude-iterate clean {name} --force", warning)
+    last = journal_reader.last_run(layout, ("run",))
+    with run_lock.hold(layout.lock, name, "clean"):
+        saved = None if no_archive else archives.save(layout, project.archive_folder)
+        remove(layout.folder)
+    made = last[1].worktree.made if last is not None else None
+    left = remains(project.root, made.path, made.branch, project.environ) if made is not None else None
+    to_remove = left.remove if left is not None else ""
+    document = {"name": name, "deleted": str(layout.folder), "archive": str(saved.path) if saved else None}
+    kept = f"; its archive is {saved.path}" if saved else ", without an archive."
+    output.answer(as_json, document | {"remove": to_remove or None}, f"Deleted {name}{kept}")
+    if saved:
+        _warn_about(saved)
+    if left is not None and to_remove:
+        output.note(f"{left.description} Remove it: {to_remove}")
 
 
 @options.command("list", workspace=False)
@@ -73,13 +100,16 @@ def listing(invocation: Invocation, as_json: bool) -> None:
         output.table([_line(row, now) for row in rows], ("NAME", "WORKSPACE", "ARCHIVED", "SIZE"))
     for row in rows:
         if row["problem"]:
-            output.warn(printable(row["problem"]))
+            output.warn(row["problem"])
 
 
 @options.command("show", workspace=False)
 @archive_argument
 def show(invocation: Invocation, archive_name: str, as_json: bool) -> None:
-    """Show what is in ARCHIVE, or in the newest archive of the workspace of that name, having read all of it."""
+    """Show what is in ARCHIVE, which is checked to its end.
+
+    If ARCHIVE is the name of a workspace, its newest archive is shown.
+    """
     archive = archives.find(invocation.project.archive_folder, archive_name, or_newest=True)
     inside = archives.contents(archive)
     found = _row(archive) | {
@@ -107,10 +137,14 @@ def show(invocation: Invocation, archive_name: str, as_json: bool) -> None:
 def restore(
     invocation: Invocation, archive_name: str, workspace: str | None, outside_links: bool, as_json: bool
 ) -> None:
-    """Bring the workspace in ARCHIVE back, as WORKSPACE.
+    """Restore the workspace in ARCHIVE as WORKSPACE; without WORKSPACE, under its old name.
 
-    Without WORKSPACE it is called as it was. If ARCHIVE is the name of a workspace, its newest archive is taken. The
-    archive stays.
+    If ARCHIVE is the name of a workspace, its newest archive is restored. The archive stays.
+
+    \b
+    Examples:
+      claude-iterate archive restore my-task           its newest archive
+      claude-iterate archive restore my-task another   the same, beside the workspace of today
     """
     project = invocation.project
     found = archives.find(project.archive_folder, archive_name, or_newest=True)
@@ -132,7 +166,7 @@ def delete(invocation: Invocation, archive_name: str, force: bool, as_json: bool
     found = archives.find(invocation.project.archive_folder, archive_name)
     again = f"claude-iterate archive delete {found.path.name} --force"
     if not force:
-        questions.confirm_deletion(found.path.name, f"Delete {found.path} for good?", again)
+        options.confirm_deletion(found.path.name, f"Delete {found.path} for good?", again)
     remove(found.path)
     document = {"name": found.name, "deleted": str(found.path)}
     output.answer(as_json, document, f"Deleted the archive {found.path}")
@@ -151,31 +185,32 @@ def _row(archive: archives.Archive) -> dict[str, Any]:
 
 
 def _line(row: dict[str, Any], now: float) -> tuple[str, ...]:
-    amount = "folder" if row["kind"] == "folder" else size(row["size"] or 0)
-    archived = local_times.when(row["archivedAt"], now)
-    return row["name"], printable(row["workspace"]), archived, "damaged" if row["problem"] else amount
+    held = "damaged" if row["problem"] else "folder" if row["kind"] == "folder" else size(row["size"] or 0)
+    return row["name"], printable(row["workspace"]), local_times.when(row["archivedAt"], now), held
 
 
 def _print(found: dict[str, Any]) -> None:
-    output.result(output.heading(found["name"]))
-    output.result(f"Workspace: {printable(found['workspace'])}")
-    output.result(f"Archived: {local_times.when(found['archivedAt'], time.time())}")
-    if found["archivedFrom"]:
-        output.result(f"From: {printable(found['archivedFrom'])}")
     packed = "" if found["size"] is None else f" ({size(found['size'])} packed)"
     things = f"{plural(found['files'], 'file')}, {plural(found['links'], 'link')}"
-    output.result(f"Holds: {things}, {size(found['contentSize'])}{packed}")
-    if found["mode"]:
-        before = f"Was: mode {found['mode']}, {found['status']}, {found['iterations'] or 0} iterations"
-        output.result(printable(before))
-    output.result(f"Path: {found['path']}")
+    before = f"mode {found['mode']}, {found['status']}, {found['iterations'] or 0} iterations"
+    output.result(output.heading(found["name"]))
+    for label, text in (
+        ("Workspace", found["workspace"]),
+        ("Archived", local_times.when(found["archivedAt"], time.time())),
+        ("From", found["archivedFrom"]),
+        ("Holds", f"{things}, {size(found['contentSize'])}{packed}"),
+        ("Was", before if found["mode"] else ""),
+        ("Path", found["path"]),
+    ):
+        if text:
+            output.result(f"{label}: {printable(text)}")
     if found["outsideLinks"]:
-        links = ", ".join(printable(link) for link in found["outsideLinks"][:3])
+        links = ", ".join(found["outsideLinks"][:3])
         output.warn(f"Holds links that lead outside ({links}); `restore` needs --outside-links.")
-    output.note(f"Bring it back: claude-iterate archive restore {found['name']}")
+    output.note(f"Restore it: claude-iterate archive restore {found['name']}")
 
 
-def warn_about(saved: archives.Saved) -> None:
+def _warn_about(saved: archives.Saved) -> None:
     """Warnings that belong to a new archive."""
     if saved.outside_links:
         first, count = saved.outside_links[0], len(saved.outside_links)
@@ -187,42 +222,9 @@ def warn_about(saved: archives.Saved) -> None:
         output.warn(f"Not archived, because pipes, sockets and devices have no content: {named}")
 
 
-@options.command("clean", name_required=True)
-@options.force_option
-@options.flag("--no-archive", help="Delete without keeping an archive.")
-def clean(invocation: Invocation, name: str, force: bool, no_archive: bool, as_json: bool) -> None:
-    """Archive the workspace NAME, then delete it. Refused while it runs."""
-    project = invocation.project
-    layout = project.layout(name)
-    if not force:
-        _confirm_clean(layout, no_archive)
-    last, saved = journal_reader.last_run(layout, ("run",)), None
-    with run_lock.hold(layout.lock, name, "clean"):
-        if not no_archive:
-            saved = archives.save(layout, project.archive_folder)
-        remove(layout.folder)
-    made = last[1].worktree.made if last is not None else None
-    left = remains(project.root, made.path, made.branch, project.environ) if made is not None else None
-    document = {"name": name, "deleted": str(layout.folder), "archive": str(saved.path) if saved else None}
-    document["remove"] = left.remove or None if left is not None else None
-    kept = f"; its archive is {saved.path}" if saved else ", without an archive."
-    output.answer(as_json, document, f"Deleted {name}{kept}")
-    if saved:
-        warn_about(saved)
-    if left is not None and left.remove:
-        output.note(f"{left.description} Remove it: {left.remove}")
-
-
-def _confirm_clean(layout: Layout, no_archive: bool) -> None:
-    runs, logs = len(layout.run_ids()), len(layout.logs())
-    loss = f"Without an archive its instructions, {runs} runs and {logs} logs are lost for good." if no_archive else ""
-    question = f"{'Delete' if no_archive else 'Archive and delete'} {layout.folder}?"
-    questions.confirm_deletion(layout.name, question, f"claude-iterate clean {layout.name} --force", loss)
-
-
 archive = group(
     "archive",
-    "Put workspaces away as compressed files, and bring them back.",
+    "Archive workspaces as compressed files, and restore them.",
     (save, listing, show, restore, delete),
 )
 commands = {"archive": archive, "clean": clean}

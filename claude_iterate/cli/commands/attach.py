@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation, on_terminal
-from claude_iterate.cli.terminal_steering import Keys, listen_for_keys
+from claude_iterate.cli.terminal_user import Keys, listen_for_keys
 from claude_iterate.core.events import Entry
 from claude_iterate.core.events.enums import Verb, exit_code
 from claude_iterate.core.rules.next_steps import CommandLine, go_on
@@ -35,7 +35,7 @@ _PAUSE = 0.1
 @options.verbose_option
 @options.quiet_option
 @options.detailed_option
-def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, detailed_exit_code: bool) -> int:
+def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, detailed: bool) -> int:
     """Show the run of NAME as the terminal does that it was started on, wherever that was; keys steer it.
 
     Ctrl-C asks whether to leave, and then the run goes on, or to stop it. Without a terminal it prints plain lines
@@ -43,7 +43,7 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, detai
     """
     level = options.output_level(verbose, quiet) or ""
     layout = invocation.project.layout(name)
-    return AttachedTerminal(layout, invocation.program, level, invocation.color, detailed_exit_code).show()
+    return AttachedTerminal(layout, invocation.program, level, invocation.color, detailed).show()
 
 
 class AttachedTerminal:
@@ -180,5 +180,5 @@ def _keys() -> Iterator[Keys | None]:
     if not on_terminal():
         yield None
         return
-    with listen_for_keys(lambda: None) as keys:
+    with listen_for_keys(detaches=True) as keys:
         yield keys

@@ -12,9 +12,8 @@ from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.formats import cost, duration, plural
 from claude_iterate.core.tones import Tone
-from claude_iterate.errors import UsageProblem
 from claude_iterate.text import local_times
-from claude_iterate.views import history_view
+from claude_iterate.views import history_view, run_view
 from claude_iterate.views.history_view import (
     HistoryView,
     RunHistory,
@@ -29,7 +28,6 @@ from claude_iterate.views.pages.charts import outcome, outcome_tone, took
 from claude_iterate.views.run_view import short_id
 from claude_iterate.views.settings_view import short_count
 from claude_iterate.views.story import RunRecords
-from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_summary import TokenCounts
 
 _OUTCOMES = (history_view.FAILED, *(str(kind) for kind in Kind))
@@ -78,7 +76,11 @@ def command(
     options.choose_one({"--run": run is not None, "--all": every})
     layout = invocation.project.layout(name)
     records = RunRecords(layout)
-    runs = history_view.every(layout) if every else _find(layout, run) if run else history_view.last(records)
+    if run is not None:
+        told = history_view.run(records, run_view.find_run(layout, run))
+        runs = [told] if told is not None else []
+    else:
+        runs = history_view.every(layout) if every else history_view.last(records)
     view = history_view.history(layout, history_view.narrow_runs(runs, last, only))
     lost = () if as_json else history_view.without_journal(records)
     if as_json:
@@ -91,15 +93,6 @@ def command(
         output.note(f"{name} has no history yet. Begin one: claude-iterate run {name}")
     if lost:
         output.warn(lost_journals(lost))
-
-
-def _find(layout: Layout, wanted: str) -> list[RunHistory]:
-    named = [identity for identity in layout.run_ids() if wanted in {identity, short_id(identity)}]
-    runs = (history_view.run(RunRecords(layout), identity) for identity in named)
-    found = [told for told in runs if told is not None]
-    if not found:
-        raise UsageProblem(f"{layout.name} has no run {wanted!r}.", f"See: claude-iterate logs {layout.name} --list")
-    return found
 
 
 def _print(view: HistoryView, whole: bool, wide: bool, totals: bool) -> None:
@@ -121,7 +114,7 @@ def _print(view: HistoryView, whole: bool, wide: bool, totals: bool) -> None:
     if total.cost_is_lower_bound:
         calls = plural(total.calls_without_cost, "call") if total.calls_without_cost else "Some calls"
         output.note(f"{calls} without a reported cost: still at work, or ended before Claude reported it.")
-        output.note("What its messages cost at least is plural, where the price of the model is known.")
+        output.note("What its messages cost at least is counted, where the price of the model is known.")
     if any(told.dry_run for told in view.runs):
         output.note("A dry run costs nothing and is not part of the sums.")
 

@@ -14,7 +14,7 @@ import click
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.sanitize import sanitize_json
-from claude_iterate.errors import UsageProblem, WorkspaceProblem
+from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.text import local_times
 from claude_iterate.views import run_view
 from claude_iterate.views.run_view import RunView
@@ -27,8 +27,8 @@ _PAUSE = 0.2
 
 
 @options.command("logs")
-@options.flag("-f", "--follow", help="Go on printing until the run ends.")
-@options.run_option(help="A certain run; --list names them. Default: the last one.")
+@options.flag("-f", "--follow", help="Keep printing until the run ends.")
+@options.run_option(help="A certain run, by its id or its number; --list names them. Default: the last one.")
 @options.flag("--list", "listing", help="List the runs.")
 @click.option("-n", "--lines", type=options.whole(0), metavar="N", help="Only the last N lines.")
 def command(
@@ -37,18 +37,26 @@ def command(
     """Print the log of the workspace NAME's last run; --run prints that of a setup or a verification.
 
     With --json: its journal as one document; with -f --json: one entry per line (NDJSON).
+
+    \b
+    Examples:
+      claude-iterate logs my-task -f        follow the run
+      claude-iterate logs my-task -n 20     the last lines
+      claude-iterate logs my-task --run 3   run 3
     """
     layout = invocation.project.layout(name)
-    if run is not None and run not in layout.run_ids():
-        raise UsageProblem(f"{name} has no run {run!r}.", f"See: claude-iterate logs {name} --list")
+    chosen = run_view.find_run(layout, run) if run is not None else None
     if listing:
         _print_runs(layout, as_json)
     elif follow:
-        _follow(layout, run or _await_run(layout), lines, as_json)
+        _follow(layout, chosen or _await_run(layout), lines, as_json)
     elif as_json:
-        _print_journal(layout, run, lines)
+        wanted = chosen or run_view.last(layout)
+        if wanted is None:
+            raise WorkspaceProblem(f"{name} has never run.", f"Run it: claude-iterate run {name}")
+        output.view(run_view.journal(layout, wanted, lines))
     else:
-        _print_log(layout, run, lines)
+        _print_log(layout, chosen, lines)
 
 
 def _print_log(layout: Layout, run: str | None, lines: int | None) -> None:
@@ -59,13 +67,6 @@ def _print_log(layout: Layout, run: str | None, lines: int | None) -> None:
     with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
         for line in file if lines is None else deque(file, maxlen=lines):
             output.part(output.sanitize(line))
-
-
-def _print_journal(layout: Layout, run: str | None, lines: int | None) -> None:
-    wanted = run or run_view.last(layout)
-    if wanted is None:
-        raise WorkspaceProblem(f"{layout.name} has never run.", f"Run it: claude-iterate run {layout.name}")
-    output.view(run_view.journal(layout, wanted, lines))
 
 
 def _print_runs(layout: Layout, as_json: bool) -> None:
@@ -143,13 +144,9 @@ def _start(path: Path, lines: int | None) -> int:
     """Where the last `lines` lines begin."""
     if lines is None or not path.is_file():
         return 0
-    data = path.read_bytes()
-    offset = len(data)
-    for _ in range(lines):
-        offset = data.rfind(b"\n", 0, max(0, offset - 1)) + 1
-        if offset == 0:
-            break
-    return offset
+    with path.open("rb") as file:
+        kept = deque(file, maxlen=lines)
+        return file.tell() - sum(map(len, kept))
 
 
 def _read_text(path: Path, offset: int) -> Callable[[bool], Iterable[str]]:

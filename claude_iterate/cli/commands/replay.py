@@ -12,9 +12,8 @@ from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.redact import redactor_for
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.operations.playback import LONGEST
-from claude_iterate.operations.replay import ReplayedRun, load_replay
+from claude_iterate.operations.replay import load_replay
 from claude_iterate.views import run_view
-from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import run_lock
 
 _LEVELS = ("quiet", "progress", "verbose")
@@ -40,17 +39,17 @@ def _speed(context: click.Context, parameter: click.Parameter, value: str | None
     "--speed",
     callback=_speed,
     metavar="X",
-    help="So many times as fast as it was; `max`: all at once. Default: so that it takes about a minute, and no pause "
-    "lasts longer than a second; where there is no terminal, all at once.",
+    help="X times as fast as it was; `max`: all at once. Default: fast enough to take about a minute, with no pause "
+    "longer than a second; without a terminal, all at once.",
 )
 @click.option(
     "--output",
     "level",
     type=click.Choice(_LEVELS),
-    help="How much is shown. Default: as it was shown then.",
+    help="How much to show. Default: as much as the run did.",
 )
-@click.option("--svg", metavar="FILE", help="Write what was shown as a picture.")
-@click.option("--cast", metavar="FILE", help="Write what was shown, and when, as a recording for asciinema.")
+@click.option("--svg", metavar="FILE", help="Write it as a picture instead.")
+@click.option("--cast", metavar="FILE", help="Write it as a recording for asciinema instead.")
 def command(
     invocation: Invocation,
     name: str,
@@ -61,7 +60,7 @@ def command(
     svg: str | None,
     cast: str | None,
 ) -> None:
-    """Show a recorded run of the workspace again, as it was seen on the terminal.
+    """Show a recorded run of NAME again, as it looked on the terminal.
 
     \b
     Examples:
@@ -73,53 +72,29 @@ def command(
     options.choose_one({"--svg": svg is not None, "--cast": cast is not None})
     project = invocation.project
     layout = project.layout(name)
+    chosen = run_view.find_run(layout, run) if run is not None else run_view.last(layout)
+    if chosen is None:
+        raise WorkspaceProblem(f"{name} has no run yet.", f"Start one: claude-iterate run {name}")
     settings = project.settings_for(layout).settings
-    shown = load_replay(layout, _run(layout, run), number, level or "", redactor_for(project.environ, settings))
+    shown = load_replay(layout, chosen, number, level or "", redactor_for(project.environ, settings))
     if shown.missing:
         output.note(shown.missing)
-    if svg is not None:
-        _draw(shown, Path(svg))
-    elif cast is not None:
-        _record(shown, Path(cast), speed)
-    else:
-        _play(shown, speed, invocation.color)
-    if _is_live(layout, shown.run):
-        output.note(f"The run goes on. To be there: claude-iterate attach {name}")
-
-
-def _run(layout: Layout, wanted: str | None) -> str:
-    if wanted is not None:
-        return run_view.find_run(layout, wanted)
-    found = run_view.last(layout)
-    if found is None:
-        raise WorkspaceProblem(f"{layout.name} has no run yet.", f"Begin one: claude-iterate run {layout.name}")
-    return found
-
-
-def _is_live(layout: Layout, run: str) -> bool:
-    holder = run_lock.holder(layout.lock)
-    return holder is not None and holder.get("run") == run
-
-
-def _play(shown: ReplayedRun, speed: float | None, color: bool) -> None:
     if speed is not None:
-        shown.play(sys.stdout, speed, float("inf"), color)
-    elif output.is_terminal(sys.stdout):
-        shown.play(sys.stdout, shown.usual_speed(), LONGEST, color)
+        pace = speed, float("inf")
+    elif cast is not None or output.is_terminal(sys.stdout):
+        pace = shown.usual_speed(), LONGEST
     else:
-        shown.play(sys.stdout, 0.0, 0.0, color)
-
-
-def _draw(shown: ReplayedRun, path: Path) -> None:
-    with output.output_file(path, "--svg") as file:
-        file.write(shown.draw().encode("utf-8", "replace"))
-    output.success(f"Wrote {path}")
-
-
-def _record(shown: ReplayedRun, path: Path, speed: float | None) -> None:
-    with output.output_file(path, "--cast") as file:
-        if speed is None:
-            shown.record(file, shown.usual_speed(), LONGEST)
-        else:
-            shown.record(file, speed, float("inf"))
-    output.success(f"Wrote {path}")
+        pace = 0.0, 0.0
+    if svg is not None:
+        with output.output_file(Path(svg), "--svg") as file:
+            file.write(shown.draw().encode("utf-8", "replace"))
+    elif cast is not None:
+        with output.output_file(Path(cast), "--cast") as file:
+            shown.record(file, *pace)
+    else:
+        shown.play(sys.stdout, *pace, invocation.color)
+    if svg or cast:
+        output.success(f"Wrote {svg or cast}")
+    holder = run_lock.holder(layout.lock)
+    if holder is not None and holder.get("run") == shown.run:
+        output.note(f"The run is still going. To watch it: claude-iterate attach {name}")

@@ -1,4 +1,5 @@
-"""`run NAME`: the loop. This file turns options into settings; `launch` does the rest."""
+"""`run`, and `plan` and `build`, which are `run` in another mode. This file turns options into a request; `launch` does
+the rest."""
 
 from __future__ import annotations
 
@@ -9,22 +10,26 @@ from typing import Any, ClassVar
 import click
 from msgspec.structs import replace
 
-from claude_iterate.cli import completion, options, output, questions
+from claude_iterate.cli import completion, options, output
 from claude_iterate.cli.commands.attach import AttachedTerminal
 from claude_iterate.cli.commands.watch import watch_runs
 from claude_iterate.cli.invocation import Invocation, on_terminal
 from claude_iterate.cli.many import run_many
 from claude_iterate.cli.terminal_user import TerminalUser
+from claude_iterate.core.formats import plural
+from claude_iterate.core.reports.plan_tasks import DOING, DONE
 from claude_iterate.errors import UsageProblem
 from claude_iterate.operations import run_checks
-from claude_iterate.operations.launch import launch
+from claude_iterate.operations.launch import RunResult, launch
 from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.system import front_process
 from claude_iterate.system.front_process import Worker
 from claude_iterate.views import documents
+from claude_iterate.views.plan_view import PlanView, plan_view
 from claude_iterate.workspace.layout import Layout
 
-JSON = "Print one JSON document about the run on standard output."
+_JSON = "Print one JSON document about the run on standard output."
+_BOXES = {DOING: "[~]", DONE: "[x]"}
 _OPTIONS = (
     options.setting_option("max_iterations", "-m", "--max-iterations"),
     options.setting_option("delay", "-d", "--delay", metavar="TIME"),
@@ -46,7 +51,9 @@ _OPTIONS = (
     options.setting_option("sandbox.kind", "--sandbox", metavar="KIND", more="none, bwrap, docker or podman."),
     options.switch("--attended", help="Ask on the terminal before each iteration: go, skip, note, stop."),
     options.check_option,
-    options.switch("--verify", help="Let Claude review a completion claim before it counts."),
+    options.switch(
+        "--verify", "verification__auto_verify", help="Let Claude review a completion claim before it counts."
+    ),
     options.setting_option("worktree", "--worktree", metavar="[BRANCH[:BASE]]", otherwise="auto"),
     options.accept_option,
     options.flag("--reset", help="Go on after the breaker stopped the task; its counters begin again."),
@@ -64,10 +71,10 @@ _OPTIONS = (
 )
 
 
-class RunCommand(options.Sections):
-    """`run`, `plan` and `build`."""
+class RunCommand(click.Command):
+    """`run`, `plan` and `build`: their help shows the options in sections. Those that no section names come last."""
 
-    sections: ClassVar[Mapping[str, Sequence[str]]] = {
+    _SECTIONS: ClassVar[Mapping[str, Sequence[str]]] = {
         "Limits (TIME is 90, 90s, 5m or 1h30m)": (
             *("--max-iterations", "--max-cost", "--max-duration", "--max-turns"),
             *("--delay", "--no-delay", "--stagnation-threshold"),
@@ -82,6 +89,18 @@ class RunCommand(options.Sections):
         "Output": ("--verbose", "--quiet", "--output", "--json", "--detailed-exit-code"),
     }
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows: dict[str, list[tuple[str, str]]] = {title: [] for title in (*self._SECTIONS, "Other")}
+        for option in self.get_params(ctx):
+            row = option.get_help_record(ctx) if isinstance(option, click.Option) else None
+            if row is not None:
+                named = (title for title, flags in self._SECTIONS.items() if not {*flags}.isdisjoint(option.opts))
+                rows[next(named, "Other")].append(row)
+        for title, found in rows.items():
+            if found:
+                with formatter.section(title):
+                    formatter.write_dl(found)
+
 
 def run_options(function: options.Function) -> options.Function:
     """The options that `run`, `plan` and `build` share, in the order of the help page."""
@@ -90,15 +109,15 @@ def run_options(function: options.Function) -> options.Function:
     return function
 
 
-@options.command("run", workspace=False, cls=RunCommand, json=JSON)
+@options.command("run", workspace=False, cls=RunCommand, json=_JSON)
 @options.names_argument
 @options.flag("--all", "every", help="Run all workspaces of the project, each in a process of its own.")
-@click.option("--parallel", type=options.whole(0), default=0, metavar="N", help="Of several at most so many at a time.")
+@click.option("--parallel", type=options.whole(0), default=0, metavar="N", help="Run at most N at a time; 0 = all.")
 @run_options
-def command(invocation: Invocation, /, name: tuple[str, ...], every: bool, parallel: int, **given: Any) -> int:
-    """Call Claude again and again until the task NAME is done; of several, each in a process of its own.
+def run(invocation: Invocation, /, name: tuple[str, ...], every: bool, parallel: int, **given: Any) -> int:
+    """Run Claude in a loop until the task NAME is done; several tasks run in a process each.
 
-    The first Ctrl-C lets the iteration finish, the second ends it now. Key d lets it go on without this terminal.
+    The first Ctrl-C lets the iteration finish, the second ends it now. Key d detaches the run from this terminal.
 
     \b
     Examples:
@@ -108,26 +127,90 @@ def command(invocation: Invocation, /, name: tuple[str, ...], every: bool, paral
       claude-iterate run my-task --dry-run           try it without Claude
       claude-iterate run one two --parallel 2        several at once; --all for every workspace
     """
-    way = _way(given)
-    asked = _request(invocation, **given)
-    if every or len(name) > 1:
-        if way:
-            raise UsageProblem(f"--{way} is for one run.", "For several: nohup claude-iterate run ONE TWO &")
-        return _many(invocation, name, every, asked, parallel)
-    if not name:
+    if not every and len(name) <= 1:
         context = click.get_current_context()
-        name = (questions.choose_workspace(context, context.command.params[0]),)
-    return _one(invocation, name[0], asked, way)
+        return _run_one(invocation, *(name or [options.choose_workspace(context, context.command.params[0])]), **given)
+    if way := _way(given):
+        raise UsageProblem(f"--{way} is for one run.", "For several: nohup claude-iterate run ONE TWO &")
+    return _run_several(invocation, name, every, parallel, _request(invocation, **given))
 
 
-def run_in_mode(invocation: Invocation, name: str, mode: str, given: dict[str, Any]) -> int:
-    """One run in a mode that is not the workspace's own."""
+@options.command("plan", cls=RunCommand, json=_JSON)
+@run_options
+@options.flag("--show", help="Print how the plan stands; Claude is not called.")
+def plan(invocation: Invocation, /, name: str, show: bool, **given: Any) -> int:
+    """Make or update IMPLEMENTATION_PLAN.md of NAME from its instructions, the specifications and the code.
+
+    It is `run` in plan mode: nothing is implemented. `build NAME` carries out the plan.
+
+    \b
+    Examples:
+      claude-iterate plan my-task             make the plan, at most 5 iterations
+      claude-iterate plan my-task --show      tasks by state, and by specification
+      claude-iterate plan my-task --dry-run   try it without Claude
+    """
+    if not show:
+        return _run_one(invocation, name, mode="plan", **given)
+    view = plan_view(invocation.project, invocation.project.layout(name))
+    if given["as_json"]:
+        output.view(view)
+    else:
+        _print_plan(view)
+    return 1 if view.problem else 0
+
+
+@options.command("build", cls=RunCommand, json=_JSON)
+@run_options
+def build(invocation: Invocation, /, name: str, **given: Any) -> int:
+    """Carry out the plan of NAME, one task per iteration, until no task is open.
+
+    It is `run` in build mode. A finished plan is a claim: checks and review still prove it.
+
+    \b
+    Examples:
+      claude-iterate build my-task             until every task is ticked
+      claude-iterate build my-task -m 1        one task
+      claude-iterate build my-task --dry-run   try it without Claude
+    """
+    return _run_one(invocation, name, mode="build", **given)
+
+
+commands = {"run": run, "plan": plan, "build": build}
+
+
+def _run_one(invocation: Invocation, name: str, /, mode: str = "", **given: Any) -> int:
+    """One run: on a terminal behind a front, so that it can be detached."""
     way = _way(given)
-    asked = _request(invocation, **given)
-    return _one(invocation, name, replace(asked, mode=mode, command_line=replace(asked.command_line, verb=mode)), way)
+    asked = _request(invocation, mode, **given)
+    layout = invocation.project.layout(name)
+    if not way and (not on_terminal() or os.getpid() == 1):
+        return _run(invocation, layout, asked)
+    if os.getpid() == 1:
+        refused = f"--{way} is not possible here: this is the first process of a container, which ends with it."
+        raise UsageProblem(refused, "Let the container run in the background: docker run --detach ...")
+    side = front_process.split()
+    if isinstance(side, front_process.Worker):
+        return _run(invocation, layout, replace(asked, silent=way == "watch"), side, bool(way))
+    code = side.wait()
+    if code is not None or way != "watch":
+        return code or 0
+    watch_runs(lambda: [layout], only=True, asks=True)
+    return AttachedTerminal(layout, invocation.program, "", invocation.color, asked.detailed).leave()
 
 
-def _many(invocation: Invocation, names: tuple[str, ...], every: bool, asked: RunRequest, parallel: int) -> int:
+def _run(
+    invocation: Invocation, layout: Layout, asked: RunRequest, worker: Worker | None = None, detaches: bool = False
+) -> int:
+    project, user = invocation.project, TerminalUser(worker, detaches)
+    # Of a completed task the answer is that of the run that completed it.
+    done = run_checks.leave_completed(project, layout, asked, user) or launch(project, layout, asked, user)
+    if asked.as_json:
+        state = done.state if isinstance(done, RunResult) else None
+        output.view(documents.ended_run(layout, done.run, done.exit_code, state))
+    return done.exit_code
+
+
+def _run_several(invocation: Invocation, names: tuple[str, ...], every: bool, parallel: int, asked: RunRequest) -> int:
     project = invocation.project
     options.choose_one({"NAME": names, "--all": every})
     found = project.workspaces() if every else names
@@ -136,7 +219,7 @@ def _many(invocation: Invocation, names: tuple[str, ...], every: bool, asked: Ru
         return 0
     if asked.cassette:
         line = f"claude-iterate run {found[0]} --dry-run --cassette {asked.cassette}"
-        raise UsageProblem("A recorded run is played by one workspace.", f"Run one: {line}")
+        raise UsageProblem("Only one workspace can play a recorded run.", f"Run one: {line}")
     if asked.settings.get("attended"):
         raise UsageProblem("Attended mode is for one run.", f"Run one: claude-iterate run {found[0]} --attended")
     return run_many(project, found, asked, parallel, quiet=asked.settings.get("output") == "quiet")
@@ -152,60 +235,54 @@ def _way(given: dict[str, Any]) -> str:
     return way
 
 
-def _one(invocation: Invocation, name: str, asked: RunRequest, way: str) -> int:
-    project = invocation.project
-    layout = project.layout(name)
-    if not way and (not on_terminal() or os.getpid() == 1):
-        return _run(invocation, layout, asked)
-    if os.getpid() == 1:
-        refused = f"--{way} is not possible here: this is the first process of a container, which ends with it."
-        raise UsageProblem(refused, "Let the container run in the background: docker run --detach ...")
-
-    side = front_process.split()
-    if isinstance(side, front_process.Worker):
-        return _run(invocation, layout, replace(asked, silent=way == "watch"), side, bool(way))
-    code = side.wait()
-    if code is not None or way != "watch":
-        return code or 0
-    watch_runs(lambda: [layout], only=True, asks=True)
-    return AttachedTerminal(layout, invocation.program, "", invocation.color, asked.detailed).leave()
-
-
-def _run(
-    invocation: Invocation, layout: Layout, asked: RunRequest, worker: Worker | None = None, detaches: bool = False
-) -> int:
-    project, user, as_json = invocation.project, TerminalUser(worker, detaches), asked.as_json
-    if (done := run_checks.leave_completed(project, layout, asked, user)) is not None:
-        if as_json:  # the answer is that of the run that completed the task
-            output.view(documents.ended_run(layout, done.run, done.exit_code))
-        return done.exit_code
-    performed = launch(project, layout, asked, user)
-    if as_json:
-        output.view(documents.ended_run(layout, performed.run, performed.exit_code, performed.state))
-    return performed.exit_code
-
-
-def _request(invocation: Invocation, dry_run: bool, cassette: str | None, **given: Any) -> RunRequest:
+def _request(
+    invocation: Invocation,
+    mode: str = "",
+    *,
+    dry_run: bool,
+    cassette: str | None,
+    verbose: bool,
+    quiet: bool,
+    no_delay: bool,
+    **given: Any,
+) -> RunRequest:
     """The options as a request; the shorthands become the settings they mean."""
     if cassette is not None and not cassette.strip():
         raise UsageProblem("--cassette names no run.", "Name one by its number: --dry-run --cassette 1")
     if cassette is not None and not dry_run:
         raise UsageProblem("--cassette is for a dry run.", f"Add it: --dry-run --cassette {cassette}")
-    verbose, quiet, no_delay = (given.pop(name) for name in ("verbose", "quiet", "no_delay"))
-    if verbose + quiet + (given["output"] is not None) > 1:
-        raise UsageProblem("Choose one of --verbose, --quiet and --output.", "They all set the output level.")
     options.choose_one({"--delay": given["delay"] is not None, "--no-delay": no_delay})
-    request = {
-        "again": given.pop("again"),
-        "skip_permissions": given.pop("dangerously_skip_permissions"),
-        "detailed": given.pop("detailed_exit_code"),
-        "accept_changes": given.pop("accept_changes"),
-        "reset": given.pop("reset"),
-        "allow": given.pop("allow"),
-        "as_json": given.pop("as_json"),
-    }
-    given["output"] = options.output_level(verbose, quiet) or given["output"]
     given["delay"] = "0" if no_delay else given["delay"]
-    given["verification__auto_verify"] = given.pop("verify")
+    given["output"] = options.output_level(verbose, quiet, given["output"])
+    own = ("again", "skip_permissions", "detailed", "accept_changes", "reset", "allow", "as_json")
+    fields = {name: given.pop(name) for name in own}
     settings = options.settings_from(given)
-    return options.run_request(invocation, dry_run=dry_run, cassette=cassette or "", settings=settings, **request)
+    asked = options.run_request(invocation, dry_run=dry_run, cassette=cassette or "", settings=settings, **fields)
+    return replace(asked, mode=mode, command_line=replace(asked.command_line, verb=mode))
+
+
+def _print_plan(view: PlanView) -> None:
+    if view.problem:
+        output.warn(f"The plan cannot be used: {view.problem}.")
+        output.note(f"Fix it: {view.path}")
+        return
+    if not view.tasks:
+        what = "has no tasks" if view.present else "does not exist"
+        output.note(f"The plan {what}: {view.path}. Make one: claude-iterate plan {view.workspace}")
+        return
+    counts = f"{view.done} done, {view.doing} under way, {view.open} open"
+    output.result(output.heading(f"{plural(view.tasks, 'task')}: {counts}"))
+    for one in view.list:
+        line = f"  {_BOXES.get(one.state, '[ ]')} {output.sanitize(one.text)}"
+        output.result(output.dim(line) if one.state == DONE else line)
+    if view.without_refs:
+        output.result(f"Without refs: {view.without_refs}")
+        for task in view.bare:
+            output.result(f"  line {task.line} of {task.file}: {output.sanitize(task.text)}")
+        if left := view.without_refs - len(view.bare):
+            output.result(f"  and {left} more")
+    if view.specifications:
+        rows = [(it.file, str(it.tasks), str(it.open)) for it in view.specifications]
+        output.table(rows, ("SPECIFICATION", "TASKS", "LEFT"))
+    elif not view.has_specifications:
+        output.note(f"No specifications in {view.spec_dir} (setting `paths.spec_dir`).")

@@ -1,4 +1,4 @@
-"""`template save|use|list|show|delete`: begin a workspace with what another one was taught."""
+"""`template save|use|list|show|delete`: start a workspace with what another one was taught."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from claude_iterate.cli import completion, options, output, questions
+from claude_iterate.cli import completion, options, output
 from claude_iterate.cli.command_table import group
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.output import printable
@@ -33,7 +33,7 @@ _global = options.flag("-g", "--global", "globally", help="Your own template, fo
     "-e", "--estimated-iterations", metavar="N", type=options.whole(1), help="How many iterations it usually takes."
 )
 @_global
-@options.flag("-f", "--force", help="Replace a template of that name; what you do not give again is kept.")
+@options.flag("-f", "--force", help="Replace a template of that name; it keeps what you do not give again.")
 def save(
     invocation: Invocation,
     workspace: str,
@@ -45,9 +45,12 @@ def save(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Save the instructions and settings of WORKSPACE as TEMPLATE.
+    """Save the instructions and settings of WORKSPACE as TEMPLATE; without TEMPLATE, under the workspace's name.
 
-    Without TEMPLATE it is called like the workspace.
+    \b
+    Example:
+      claude-iterate template save port-tests -d 'Port a test suite'
+      claude-iterate template use port-tests next-task
     """
     project = invocation.project
     layout = project.layout(workspace)
@@ -68,10 +71,7 @@ def save(
 @_template
 @_workspace
 def use(invocation: Invocation, template: str, workspace: str, as_json: bool) -> None:
-    """Make the workspace WORKSPACE from TEMPLATE.
-
-    A template of this project is taken before one of your own.
-    """
+    """Make the workspace WORKSPACE from TEMPLATE: one of this project, else one of your own."""
     project = invocation.project
     found = templates.find(project, template)
     layout = templates.use(project, found, workspace)
@@ -85,8 +85,8 @@ def use(invocation: Invocation, template: str, workspace: str, as_json: bool) ->
         "settings": settings,
     }
     made = f"Made the workspace {workspace} from the {found.scope} template {template}: {layout.folder}"
-    then = [*(f"  {line}" for line in _lines(settings)), f"Next: claude-iterate run {workspace}"]
-    output.answer(as_json, document, made, "\n".join(then))
+    then = "\n".join([*_lines(settings), f"Next: claude-iterate run {workspace}"])
+    output.answer(as_json, document, made, then)
 
 
 @options.command("list", workspace=False)
@@ -106,7 +106,7 @@ def listing(invocation: Invocation, as_json: bool) -> None:
         output.table([_line(row) for row in rows], ("NAME", "SCOPE", "MODE", "TAGS", "DESCRIPTION"))
     for row in rows:
         if row["problem"]:
-            output.warn(printable(row["problem"]))
+            output.warn(row["problem"])
 
 
 @options.command("show", workspace=False)
@@ -114,14 +114,12 @@ def listing(invocation: Invocation, as_json: bool) -> None:
 def show(invocation: Invocation, template: str, as_json: bool) -> None:
     """Show what TEMPLATE says and sets, and how its instructions begin."""
     found = templates.find(invocation.project, template)
-    problem = ""
-    try:
-        settings = _settings_of(found)
-    except SettingsProblem as wrong:
-        settings, problem = {}, wrong.message
     text = found.instructions().decode("utf-8", "replace")
-    row = _row(found, False)
-    row |= {"problem": row["problem"] or problem or None, "settings": settings, "instructions": text}
+    row = _row(found, False) | {"settings": {}, "instructions": text}
+    try:
+        row["settings"] = _settings_of(found)
+    except SettingsProblem as wrong:
+        row["problem"] = row["problem"] or wrong.message
     if as_json:
         output.document(row)
     else:
@@ -135,11 +133,10 @@ def show(invocation: Invocation, template: str, as_json: bool) -> None:
 def delete(invocation: Invocation, template: str, globally: bool, force: bool, as_json: bool) -> None:
     """Delete TEMPLATE of this project; with --global, your own."""
     found = templates.find(invocation.project, template, "global" if globally else "project")
-    flags = " --global --force" if globally else " --force"
-    again = f"claude-iterate template delete {template}{flags}"
     if not force:
+        again = f"claude-iterate template delete {template}{' --global' if globally else ''} --force"
         question = f"Delete the {found.scope} template {found.folder}?"
-        questions.confirm_deletion(f"the template {template}", question, again)
+        options.confirm_deletion(f"the template {template}", question, again)
     remove(found.folder)
     document = {"name": template, "scope": found.scope, "deleted": str(found.folder)}
     output.answer(as_json, document, f"Deleted the template {found.folder}")
@@ -151,7 +148,7 @@ def _settings_of(template: templates.Template) -> dict[str, Any]:
 
 
 def _lines(settings: dict[str, Any]) -> list[str]:
-    return [f"{key} = {printable(as_words(key, value))}" for key, value in settings.items()]
+    return [f"  {key} = {printable(as_words(key, value))}" for key, value in settings.items()]
 
 
 def _row(template: templates.Template, hidden: bool) -> dict[str, Any]:
@@ -176,9 +173,9 @@ def _line(row: dict[str, Any]) -> tuple[str, ...]:
 
 def _print(row: dict[str, Any]) -> None:
     output.result(output.heading(row["name"]) + f"  {printable(row['description'] or '')}".rstrip())
-    output.result(f"Scope: {row['scope']}, {row['path']}")
-    output.result(f"Mode: {printable(row['mode'])}")
     for label, value in (
+        ("Scope", f"{row['scope']}, {row['path']}"),
+        ("Mode", row["mode"]),
         ("Tags", ", ".join(row["tags"])),
         ("Takes about", f"{row['estimatedIterations']} iterations" if row["estimatedIterations"] else ""),
         *((key.capitalize(), row[key]) for key in ("version", "author", "created")),
@@ -186,20 +183,18 @@ def _print(row: dict[str, Any]) -> None:
         if value:
             output.result(f"{label}: {printable(value)}")
     output.result("Settings:" if row["settings"] else "Settings: none")
-    for line in _lines(row["settings"]):
-        output.result(f"  {line}")
-    output.result("Instructions:")
     beginning, more = head(row["instructions"].rstrip(), _SHOWN_LINES)
-    for line in beginning.split("\n"):
-        output.result(f"  {printable(line)}".rstrip())
+    instructions = [f"  {printable(line)}".rstrip() for line in beginning.split("\n")]
+    for line in (*_lines(row["settings"]), "Instructions:", *instructions):
+        output.result(line)
     if more:
         output.result(f"  ... ({plural(more, 'more line')})")
     if row["problem"]:
-        output.warn(printable(row["problem"]))
+        output.warn(row["problem"])
 
 
 command = group(
     "template",
-    "Keep instructions and settings of a workspace, to begin other workspaces with.",
+    "Keep the instructions and settings of a workspace, to start other workspaces with them.",
     (save, use, listing, show, delete),
 )

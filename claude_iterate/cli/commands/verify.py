@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from claude_iterate.cli import completion, options, output
+from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.terminal_user import TerminalUser
 from claude_iterate.core.settings.kinds import OWN_FILES
@@ -28,7 +28,7 @@ _SETTINGS = ("verification__depth", "worktree")
 @click.option(
     "--report-path",
     metavar="FILE",
-    shell_complete=completion.files,
+    type=click.Path(readable=False),
     help="Where the report goes; relative to the workspace.",
 )
 @options.setting_option("worktree", "--worktree", metavar="[BRANCH]", otherwise="auto")
@@ -56,7 +56,7 @@ def command(invocation: Invocation, /, name: str, show_report: bool, as_json: bo
         invocation,
         "verify",
         settings=options.settings_from({**{key: given[key] for key in _SETTINGS}, "output": level}),
-        skip_permissions=given["dangerously_skip_permissions"],
+        skip_permissions=given["skip_permissions"],
         dry_run=given["dry_run"],
         accept_changes=given["accept_changes"],
         checks_only=given["checks_only"],

@@ -1,7 +1,8 @@
-"""`list`: every workspace in one line each."""
+"""`list`: every workspace in one line each; `show NAME`: one of them, its progress, runs, proof, settings, files."""
 
 from __future__ import annotations
 
+import shlex
 import time
 
 import click
@@ -12,15 +13,15 @@ from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.events.enums import ENDINGS
 from claude_iterate.core.tones import state_words, tone
 from claude_iterate.text import local_times
-from claude_iterate.views import workspace_view
-from claude_iterate.views.workspace_view import WorkspaceRow
+from claude_iterate.views.workspace_lines import workspace_lines
+from claude_iterate.views.workspace_view import STATES, STATUSES, WorkspaceRow, listing, workspace_view
 
-_WORDS = tuple(dict.fromkeys((*workspace_view.STATUSES, *workspace_view.STATES, *ENDINGS)))
+_WORDS = tuple(dict.fromkeys((*STATUSES, *STATES, *ENDINGS)))
 
 
 @options.command("list", workspace=False)
 @click.option("--status", metavar="STATE", type=click.Choice(_WORDS), help="Only workspaces in this state.")
-def command(invocation: Invocation, status: str | None, as_json: bool) -> None:
+def list_workspaces(invocation: Invocation, status: str | None, as_json: bool) -> None:
     """List the workspaces of this project.
 
     \b
@@ -35,7 +36,7 @@ def command(invocation: Invocation, status: str | None, as_json: bool) -> None:
       else            in_progress, copy, damaged
     """
     project = invocation.project
-    view = workspace_view.listing(project.root, project.workspaces_folder, project.workspaces())
+    view = listing(project.root, project.workspaces_folder, project.workspaces())
     chosen = tuple(row for row in view.workspaces if status is None or status in {row.status, row.state})
     if as_json:
         output.view(replace(view, workspaces=chosen))
@@ -52,6 +53,21 @@ def command(invocation: Invocation, status: str | None, as_json: bool) -> None:
         output.note(f"No workspace is {status}.")
     else:
         output.note(f"No workspaces in {project.root}. Make one: claude-iterate setup NAME")
+
+
+@options.command("show")
+def show(invocation: Invocation, name: str, as_json: bool) -> None:
+    """Show the workspace NAME: progress, its last run or the one under way, proof, settings, files."""
+    project = invocation.project
+    now = time.time()
+    view = workspace_view(project, project.layout(name), now)
+    if as_json:
+        output.view(view)
+    else:
+        output.lines(workspace_lines(view, now, shlex.join(invocation.program), output.make_pasteable))
+
+
+commands = {"list": list_workspaces, "show": show}
 
 
 def _line(row: WorkspaceRow, now: float) -> tuple[str, ...]:
