@@ -17,7 +17,7 @@ from claude_iterate.core.sanitize import sanitize_json, sanitize_terminal
 from claude_iterate.core.tones import COLORS, Line, Tone
 from claude_iterate.errors import ExpectedError, UsageProblem
 from claude_iterate.system import terminals
-from claude_iterate.workspace.files.atomic import open_replacement
+from claude_iterate.workspace.files.untrusted_files import open_replacement
 
 VIEW_FORMAT = 1
 _SYMBOLS = {"good": ("✓", "green", "[ok]"), "warning": ("⚠", "yellow", "[!]"), "bad": ("❌", "red", "[x]")}

@@ -27,7 +27,7 @@ from claude_iterate.engine.shell_command import run_program, shell_program
 from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.project.project_state import ProjectState
 from claude_iterate.workspace import task_file
-from claude_iterate.workspace.files import atomic
+from claude_iterate.workspace.files import untrusted_files
 
 UNHELD = "unheld"
 """No verdict, and not the claim's fault: a limit, an overload, a missing login. The claim is looked at again later."""
@@ -139,7 +139,7 @@ class ReviewCall:
         path = self._spec.report
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            atomic.write_text(path, review.render_report(found, self._spec.layout.name, self._depth))
+            untrusted_files.write_text(path, review.render_report(found, self._spec.layout.name, self._depth))
         except OSError as error:
             return Review(INVALID, f"{path} cannot be written: {error.strerror}")
         return None

@@ -32,7 +32,7 @@ from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.views import run_view
 from claude_iterate.views.full_texts import FullTexts, call_name, full_texts
 from claude_iterate.workspace import journal_reader, metadata
-from claude_iterate.workspace.files import atomic
+from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 
@@ -296,14 +296,16 @@ class Cassette(msgspec.Struct, frozen=True):
         if layout.impl.is_dir():
             shutil.rmtree(layout.impl)
         if self.plan:
-            atomic.write_text(layout.plan, self.plan)
+            untrusted_files.write_text(layout.plan, self.plan)
         if self.report is not None:
-            atomic.write_json(layout.status, self.report)
+            untrusted_files.write_json(layout.status, self.report)
         place = _place(layout)
         place.parent.mkdir()
         # A report that is not watched for is noticed at the end of the call.
         patience = watch.debounce_ms / 1000 + _PATIENCE if watch.enabled else 0.0
-        atomic.write_json(place, {**self.calls, "journal": str(layout.journal(plan.run)), "patience": patience})
+        untrusted_files.write_json(
+            place, {**self.calls, "journal": str(layout.journal(plan.run)), "patience": patience}
+        )
 
 
 def _place(layout: Layout) -> Path:

@@ -41,7 +41,7 @@ from claude_iterate.workspace.files import folders
 from claude_iterate.workspace.layout import PROJECT_FILES, Layout
 from claude_iterate.workspace.metadata import Metadata
 from claude_iterate.workspace.project import Project
-from claude_iterate.workspace.run_folder import hook_files, run_lock, runner
+from claude_iterate.workspace.run_folder import hook_files, run_lock
 
 _CREDENTIALS = ("ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_AUTH_TOKEN")
 _PROVIDERS = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")
@@ -253,10 +253,10 @@ def _last_run(layout: Layout, check: str, about: Metadata) -> Iterator[Finding]:
         started = journal_reader.beginning(layout.journal(run))
         if journal_reader.has_finished(layout.journal(run)) or (started is not None and started.dry_run):
             continue
-        if runner.living_runner(layout.folder) is not None:
+        if run_lock.living_runner(layout.folder) is not None:
             continue  # it runs here, and its lock cannot be seen
-        if runner.fate_of(layout, run) == runner.LIVES:
-            pid = runner.pid_of(layout, run)
+        if run_lock.fate_of(layout, run) == run_lock.LIVES:
+            pid = run_lock.pid_of(layout, run)
             fix = f"Wait for that one, or start over here: claude-iterate reset {layout.name}"
             yield Finding(check, "warning", f"it is a copy of a workspace that is running now (pid {pid})", fix)
         else:
@@ -280,12 +280,12 @@ def _catch_up(check: str, layout: Layout) -> list[Finding]:
 
 def _left_behind(layout: Layout, check: str, runs: list[str]) -> Iterator[Finding]:
     for run in runs:
-        fate = runner.fate_of(layout, run)
-        alive = find_leftovers(run) if fate != runner.LIVES else []
+        fate = run_lock.fate_of(layout, run)
+        alive = find_leftovers(run) if fate != run_lock.LIVES else []
         if not alive:
             continue
         message, by_hand = f"processes of run {run} are still alive", f"kill {' '.join(map(str, alive))}"
-        if fate == runner.DEAD:
+        if fate == run_lock.DEAD:
             yield Finding(check, "problem", message, f"{FIX} (or: {by_hand})", partial(_end_processes, check, run))
         else:
             yield Finding(check, "problem", message, f"If it does not run on another machine: {by_hand}")
@@ -337,7 +337,7 @@ def _stale_outside(project: Project) -> Iterator[Finding]:
 def _runs_that_seem_on(layout: Layout, about: Metadata | None) -> set[str]:
     """Runs that seem to be on: a run that ends normally says so, in its summary and in the lock file."""
     said = {about.run.id} if about is not None and about.is_running else set()
-    in_lock = runner.holder_named_in(layout.lock).get("run")
+    in_lock = run_lock.holder_named_in(layout.lock).get("run")
     return (said | ({in_lock} if in_lock in layout.run_ids() else set())) - {""}
 
 

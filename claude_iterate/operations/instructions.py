@@ -31,13 +31,13 @@ from claude_iterate.operations.user import User
 from claude_iterate.project.git import Git, GitProblem
 from claude_iterate.sinks import notices
 from claude_iterate.sinks.notifier import Notifier
-from claude_iterate.workspace import metadata, metadata_updates, settings_writer
-from claude_iterate.workspace.files import atomic, untrusted_files
+from claude_iterate.workspace import creation, metadata, metadata_updates, settings_writer
+from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.files.folders import explain_write_errors
 from claude_iterate.workspace.files.untrusted_files import Snapshot
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
-from claude_iterate.workspace.run_folder import dry_run_files, run_lock
+from claude_iterate.workspace.run_folder import run_lock
 
 
 def read_present(layout: Layout) -> bytes | None:
@@ -78,8 +78,8 @@ def write(
         mode, settings = None, {}
     with run_lock.hold(layout.lock, name, "setup"), explain_write_errors(name, layout.folder):
         if layout.instructions.exists() and layout.instructions.read_bytes() != text:
-            atomic.write_bytes(layout.folder / "INSTRUCTIONS.md.bak", layout.instructions.read_bytes())
-        atomic.write_bytes(layout.instructions, text)
+            untrusted_files.write_bytes(layout.folder / "INSTRUCTIONS.md.bak", layout.instructions.read_bytes())
+        untrusted_files.write_bytes(layout.instructions, text)
         metadata_updates.note_new_task(layout)
         _change(layout, mode, settings)
     return layout
@@ -158,7 +158,7 @@ def compose(project: Project, layout: Layout, request: RunRequest, goal: str | N
             code, said, after = done.exit_code, done.last_words, _snapshot(done.agent_folder)
     composed = Composed(code, before, after, said)
     if request.dry_run and before.data is None and after.data is not None and not composed.problem:
-        atomic.write_bytes(layout.instructions, after.data)
+        untrusted_files.write_bytes(layout.instructions, after.data)
     if not request.dry_run:
         with run_lock.hold(layout.lock, layout.name, "setup"):
             metadata_updates.note_new_task(layout)
@@ -221,9 +221,9 @@ def _converse(project: Project, layout: Layout, request: RunRequest, user: User)
 @contextlib.contextmanager
 def _dry_run_copy(layout: Layout, run: str) -> Iterator[Layout]:
     """The copy that the fake talks about. A conversation has no journal, so nothing of it is kept."""
-    used = dry_run_files.layout_for(layout, run)
+    used = creation.layout_of_dry_run(layout, run)
     with explain_write_errors(layout.name, layout.folder):
-        dry_run_files.make_copy(used)
+        creation.copy_for_dry_run(used)
     try:
         yield used
     finally:
@@ -256,15 +256,15 @@ def _backup(layout: Layout) -> Iterator[Snapshot]:
         yield before
         return
     older = untrusted_files.snapshot(backup).data
-    atomic.write_bytes(backup, before.data)
+    untrusted_files.write_bytes(backup, before.data)
     try:
         yield before
     finally:
         after = untrusted_files.snapshot(layout.instructions).data
         if after != before.data and (after is None or not _is_usable(after)):
-            atomic.write_bytes(layout.instructions, before.data)
+            untrusted_files.write_bytes(layout.instructions, before.data)
             after = before.data
         if after == before.data and older is None:
             backup.unlink(missing_ok=True)
         elif after == before.data and older is not None:
-            atomic.write_bytes(backup, older)
+            untrusted_files.write_bytes(backup, older)

@@ -47,7 +47,7 @@ from claude_iterate.workspace.inheritance import Inheritance, inherit
 from claude_iterate.workspace.journal_writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
-from claude_iterate.workspace.run_folder import dry_run_files, run_folder, run_lock
+from claude_iterate.workspace.run_folder import run_folder, run_lock
 from claude_iterate.workspace.run_folder.run_folder import RunFolder
 
 
@@ -150,7 +150,7 @@ def _start(
     held.record(identity)
     if before.killed:
         end_marked(before.killed, agent.sandbox.containers if agent.sandbox is not None else "")
-    used = dry_run_files.layout_for(layout, identity) if request.dry_run else isolation.layout_in(layout, tree)
+    used = creation.layout_of_dry_run(layout, identity) if request.dry_run else isolation.layout_in(layout, tree)
     spec = isolation.make_worktree(make_spec(replace(run, layout=used), identity, agent, before), tree)
     if cassette is not None:
         spec = cassette.play_in(spec)
@@ -269,7 +269,7 @@ def make_folders(layout: Layout, run: str, keep_raw_runs: int, played: str = "")
     with explain_write_errors(layout.name, layout.folder):
         Path(layout.raw(run, "")).parent.mkdir(parents=True)
         if layout.dry_run_folder is not None:
-            dry_run_files.make_copy(layout)
+            creation.copy_for_dry_run(layout)
     runs = layout.run_ids()
     scratches = [layout.scratch(before) for before in runs[-2:-1]]  # it may have been killed during a verification
     for folder in (*scratches, *_old_outputs(layout, runs, keep_raw_runs, played)):

@@ -29,8 +29,8 @@ from claude_iterate.system.files import near
 from claude_iterate.workspace import journal_reader, metadata
 from claude_iterate.workspace.journal_reader import JournalFollower
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.run_folder import control, run_lock, runner
-from claude_iterate.workspace.run_folder.runner import LIVES
+from claude_iterate.workspace.run_folder import control, run_lock
+from claude_iterate.workspace.run_folder.run_lock import LIVES
 
 TICK = 0.2
 """Seconds between two drawings of the live line: more often it is not drawn."""
@@ -264,5 +264,5 @@ class AttachedRun:
         if holder is None and self.state.started is not None:
             # Its folder, lock or journal may have been deleted: it puts them back when Claude has ended.
             started = self.state.started
-            return self.finished is None and runner.fate(started.pid, started.host, started.birth) == LIVES
+            return self.finished is None and run_lock.fate(started.pid, started.host, started.birth) == LIVES
         return holder is not None and holder.get("run", self._run) == self._run

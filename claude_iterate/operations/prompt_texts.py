@@ -17,11 +17,11 @@ from claude_iterate.core.settings.modes import Mode
 from claude_iterate.engine.run_spec import Texts
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.prompts import Prompts
-from claude_iterate.workspace import settings_reader
+from claude_iterate.workspace import creation, settings_reader
 from claude_iterate.workspace.files.untrusted_files import Confinement
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
-from claude_iterate.workspace.run_folder import dry_run_files, notes, status_file
+from claude_iterate.workspace.run_folder import notes, status_file
 
 ANY_ID = "<the id of the iteration>"
 """Stands in the log for the id that a report is asked to have."""
@@ -93,7 +93,7 @@ class TextSource:
     def __call__(self, number: int, failure: str, identity: str) -> Texts:
         """The texts of iteration `number`, whose report is asked to have the id `identity`."""
         if self._layout.dry_run_folder is not None:
-            dry_run_files.refresh(self._layout)
+            creation.refresh_copy(self._layout)
         self._refuse_links_out()
         instructions = read_instructions(self._layout)
         waiting = notes.pending_notes(self._layout)

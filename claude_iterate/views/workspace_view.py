@@ -31,7 +31,7 @@ from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.metadata import Metadata
 from claude_iterate.workspace.metadata_updates import refresh_from_journals
 from claude_iterate.workspace.project import Project
-from claude_iterate.workspace.run_folder import runner, status_file
+from claude_iterate.workspace.run_folder import run_lock, status_file
 from claude_iterate.workspace.run_summary import PlanCounts, Progress, RunSummary, Waiting, progress, summarise
 
 STATUSES = ("in_progress", "completed", "error", "running", "interrupted", "damaged")
@@ -83,7 +83,7 @@ class WorkspaceState(msgspec.Struct, frozen=True):
                 doing = "running" if run is None else run.condition if run.reason is None else "stopping"
                 return cls("running", doing, about, run)
             if about.is_running:
-                copied = runner.is_copy(layout, about.run.id, story.started)
+                copied = run_lock.is_copy(layout, about.run.id, story.started)
                 return cls("interrupted", "copy" if copied else "killed", about, run)
         if task_file.is_another(layout.instructions, about.completed_task):
             return cls("in_progress", "new_task", about, run)
@@ -228,7 +228,7 @@ def workspace_view(project: Project, layout: Layout, at: float) -> WorkspaceView
         state=found.state,
         known_by=found.known_by,
         running_now=records.holder,
-        copy_of=CopyView(about.run.id, runner.pid_of(layout, about.run.id)) if found.state == "copy" else None,
+        copy_of=CopyView(about.run.id, run_lock.pid_of(layout, about.run.id)) if found.state == "copy" else None,
         report=_report(layout, found),
         report_of_task_before=found.report_is_old,
         last_run=last,

@@ -35,7 +35,7 @@ from claude_iterate.workspace.archive_contents import (
     open_archive,
     pack,
 )
-from claude_iterate.workspace.files import atomic
+from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.files.folders import explain_errors, new_folder, reason
 from claude_iterate.workspace.layout import Layout
 
@@ -172,7 +172,7 @@ def save(layout: Layout, archive_folder: Path) -> Saved:
         )
     try:
         archive_folder.mkdir(parents=True, exist_ok=True)
-        atomic.remove_abandoned(archive_folder)
+        untrusted_files.remove_abandoned(archive_folder)
         path = _free_path(archive_folder, f"{layout.name[:_LONGEST_NAME]}-{moment:%Y-%m-%dT%H-%M-%S}")
         manifest = {
             "originalName": layout.name,
@@ -180,7 +180,7 @@ def save(layout: Layout, archive_folder: Path) -> Saved:
             "archivedAt": f"{moment:%Y-%m-%dT%H:%M:%SZ}",
             "archivedFrom": str(layout.folder),
         }
-        with atomic.open_replacement(path, private=True) as file:
+        with untrusted_files.open_replacement(path, private=True) as file:
             packed, left_out = pack(folder, layout.name, json.dumps(manifest, indent=2).encode(), file)
             file.flush()
             with open_archive(Path(file.name)) as reader:
@@ -276,7 +276,7 @@ def restore(archive: Archive, folder: Path, outside_links: bool = False) -> str:
                     _write(reader, member, made / path)
                 if METADATA not in wanted:
                     new = creation.rebuild_metadata(Layout(folder.parent, made))
-                    atomic.write_json(made / METADATA, new)
+                    untrusted_files.write_json(made / METADATA, new)
                     warning = f"The archive has no {METADATA}. A new one says: {new['mode']} mode, default settings."
                 _correct_name(made / METADATA, folder.name)
                 for path, member in wanted.items():
@@ -327,4 +327,4 @@ def _correct_name(path: Path, name: str) -> None:
     except (FileNotFoundError, ValueError, RecursionError):
         return  # a damaged workspace was archived as it was, and comes back as it was
     if isinstance(document, dict) and document.get("name") != name:
-        atomic.write_json(path, document | {"name": name})
+        untrusted_files.write_json(path, document | {"name": name})

@@ -1,6 +1,7 @@
-"""Makes a workspace and repairs a damaged one.
+"""Makes a workspace, repairs a damaged one, and copies for a dry run what the agent reads and writes.
 
-A new workspace is made beside its place and renamed, so that no command ever sees half of it.
+A new workspace is made beside its place and renamed, so that no command ever sees half of it. The copy is in the folder
+of the run: however a dry run ends, the workspace stays as it is.
 """
 
 from __future__ import annotations
@@ -9,16 +10,23 @@ import contextlib
 import os
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from claude_iterate.core import formats
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace import journal_reader, metadata
-from claude_iterate.workspace.files import atomic, folders
+from claude_iterate.workspace.files import folders, untrusted_files
 from claude_iterate.workspace.files.folders import explain_write_errors
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.metadata import FORMAT
+from claude_iterate.workspace.run_folder import notes
 
+_COPIED = ("TODO.md", ".status.json")
+_MOST = 1000
+"""Files of a plan."""
 _TODO = """# TODO
 
 Notes and remaining steps. The agent keeps this file up to date while it works.
@@ -99,10 +107,10 @@ def _fill(layout: Layout, document: dict[str, Any], instructions: bytes | None) 
     layout.working.mkdir(exist_ok=True)
     add_git_ignore(layout)
     if not layout.todo.exists():
-        atomic.write_text(layout.todo, _TODO)
+        untrusted_files.write_text(layout.todo, _TODO)
     if instructions is not None:
-        atomic.write_bytes(layout.instructions, instructions)
-    atomic.write_json(layout.metadata, document)
+        untrusted_files.write_bytes(layout.instructions, instructions)
+    untrusted_files.write_json(layout.metadata, document)
 
 
 def _merge(base: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
@@ -137,3 +145,40 @@ def add_git_ignore(layout: Layout) -> None:
             os.write(handle, _IGNORED.encode())
         finally:
             os.close(handle)
+
+
+def layout_of_dry_run(layout: Layout, run: str) -> Layout:
+    """The workspace as the dry run with this id uses it. Nothing is made yet."""
+    return replace(layout, dry_run_folder=layout.dry_run_copy(run))
+
+
+def copy_for_dry_run(layout: Layout) -> None:
+    """Before the run: the agent's files as they are now."""
+    layout.working.mkdir(parents=True)
+    for name in (*_COPIED, layout.plan.name):
+        _copy(layout.folder / name, layout.agent_folder / name)
+    impl = layout.folder / layout.impl.name
+    if untrusted_files.is_folder(impl):
+        layout.impl.mkdir()
+        for path in sorted(impl.glob("*.md"))[:_MOST]:
+            _copy(path, layout.impl / path.name)
+    refresh_copy(layout)
+
+
+def refresh_copy(layout: Layout) -> None:
+    """Before each call: the instructions as they are now, and the notes that came since. What the user changes while a
+    dry run is on is used like in a real run, and stays."""
+    _copy(layout.instructions, layout.agent_folder / layout.instructions.name)
+    workspace = Layout(layout.root, layout.folder)
+    for name in notes.names(workspace):
+        if not any((folder / name).exists() for folder in (layout.notes, layout.notes / notes.DELIVERED)):
+            layout.notes.mkdir(exist_ok=True)
+            _copy(workspace.notes / name, layout.notes / name)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """What is not a readable regular file is left out, as if it were missing."""
+    with contextlib.suppress(OSError):
+        data = untrusted_files.look(source, source.stat().st_size).data
+        if untrusted_files.read(target) != data:
+            target.write_bytes(data)

@@ -13,7 +13,7 @@ from claude_iterate.core.state.run_state import RunState
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace import journal_reader, metadata, task_file
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.run_folder import runner
+from claude_iterate.workspace.run_folder import run_lock
 
 _ROUNDED = 1e-5
 """Dollars: the metadata has rounded sums."""
@@ -78,7 +78,7 @@ def _find_inheritance(layout: Layout, purpose: str, dry_run: bool, mode: str) ->
         return Inheritance(Carried(iterations=about.execution_iterations))
     newest, state = found
     assert state.started is not None
-    killed = newest if state.finished is None and runner.fate_of(layout, newest) == runner.DEAD else ""
+    killed = newest if state.finished is None and run_lock.fate_of(layout, newest) == run_lock.DEAD else ""
     reset_after = about.reset_after
     unfinished = _find_unfinished(layout, newest, state) if purpose in _GOES_ON and not dry_run else None
     # A reset names the run before it. Where that run is gone, numbers started again and cannot be compared.
@@ -128,9 +128,9 @@ def _find_unfinished(layout: Layout, newest: str, state: RunState) -> _Unfinishe
 
 def _resume(layout: Layout, newest: str, state: RunState, unfinished: _Unfinished, killed: str) -> Inheritance:
     run, before, redefined = unfinished.run, unfinished.state, unfinished.redefined
-    if runner.fate_of(layout, run) == runner.LIVES:
+    if run_lock.fate_of(layout, run) == run_lock.LIVES:
         raise WorkspaceProblem(
-            f"The workspace {layout.name!r} is a copy of one that is running now: pid {runner.pid_of(layout, run)},"
+            f"The workspace {layout.name!r} is a copy of one that is running now: pid {run_lock.pid_of(layout, run)},"
             f" run {run}.",
             f"Wait for that one; or start again here: claude-iterate reset {layout.name}, then run it.",
         )

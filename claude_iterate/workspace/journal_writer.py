@@ -17,7 +17,7 @@ import msgspec
 from claude_iterate.core import events
 from claude_iterate.core.abridgement import FLOODS, Floods, abridge
 from claude_iterate.system.files import nameless_file
-from claude_iterate.workspace.files import atomic
+from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.files.restorable_file import RestorableFile
 from claude_iterate.workspace.journal_reader import WORDS, is_word
 
@@ -130,8 +130,8 @@ class JournalWriter:
                 os.fdatasync(handle) if hasattr(os, "fdatasync") else os.fsync(handle)
             if not self._folders_synced:
                 self._folders_synced = True
-                atomic.sync_folder(self._path.parent)
-                atomic.sync_folder(self._path.parent.parent)
+                untrusted_files.sync_folder(self._path.parent)
+                untrusted_files.sync_folder(self._path.parent.parent)
 
     def secure(self) -> str:
         """The reason why no call of Claude may begin: the journal cannot be written, or no space can be reserved. Empty

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from claude_iterate.system import processes
 from claude_iterate.workspace import journal_reader, templates
-from claude_iterate.workspace.files import atomic, untrusted_files
+from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.layout import Layout
 
 UNTOUCHED = 3600.0
@@ -32,7 +32,7 @@ def half_made_runs(layout: Layout) -> list[Path]:
 
 def stale_files(folder: Path, now: float, targets: tuple[str, ...] = ()) -> list[Path]:
     """What atomic writes left in a folder; `targets` are the only files we write there, if it is not ours alone."""
-    return [path for path in atomic.find_abandoned(folder, *targets) if _age(path, now) > SETTLED]
+    return [path for path in untrusted_files.find_abandoned(folder, *targets) if _age(path, now) > SETTLED]
 
 
 def stale_in_workspace(layout: Layout, now: float) -> list[Path]:
@@ -43,7 +43,7 @@ def stale_in_workspace(layout: Layout, now: float) -> list[Path]:
 def remove_abandoned_files(layout: Layout) -> None:
     """Remove what atomic writes left in a workspace. What cannot be removed stays."""
     for folder in _written_folders(layout):
-        atomic.remove_abandoned(folder)
+        untrusted_files.remove_abandoned(folder)
 
 
 def _written_folders(layout: Layout) -> list[Path]:

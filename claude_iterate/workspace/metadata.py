@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.errors import NewerFormat, SettingsProblem, WorkspaceProblem
-from claude_iterate.workspace.files import atomic
+from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.run_summary import PlanCounts, Progress, WorktreeSummary
 
 FORMAT = 3
@@ -214,7 +214,7 @@ def read(path: Path) -> Metadata:
 
 def write(path: Path, about: Metadata) -> None:
     """Replace the file atomically: as it was read, with what changed."""
-    atomic.write_json(path, changed_document(about))
+    untrusted_files.write_json(path, changed_document(about))
 
 
 def changed_document(about: Metadata) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from claude_iterate.core.settings.layers import accept_text, unknown_key
 from claude_iterate.errors import SettingsProblem, UsageProblem
 from claude_iterate.system.files import try_lock
 from claude_iterate.workspace import metadata, settings_reader
-from claude_iterate.workspace.files import atomic, folders
+from claude_iterate.workspace.files import folders, untrusted_files
 from claude_iterate.workspace.layout import PROJECT_FILES
 
 _PATIENCE = 5.0
@@ -214,11 +214,11 @@ def _rewrite(path: Path, setting: Setting, change: Callable[[Document, str], Non
         # The original kept these settings beside `config`; the new value must be the only one.
         _drop(document, setting.key)
         change(document["config"], "snake")
-        atomic.write_json(path, document)
+        untrusted_files.write_json(path, document)
     elif path.suffix == ".json":
         document = settings_reader.read_document(path)
         change(document, "camel")
-        atomic.write_json(path, document)
+        untrusted_files.write_json(path, document)
     else:
         _rewrite_toml(path, setting, change)
 
@@ -244,7 +244,7 @@ def _rewrite_toml(path: Path, setting: Setting, change: Callable[[Document, str]
         raise SettingsProblem(
             f"{path} is too unusual to be changed by this command.", f"Set `{setting.key}` with an editor."
         )
-    atomic.write_text(path, written)
+    untrusted_files.write_text(path, written)
 
 
 def _without_empty_groups(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -20,7 +20,7 @@ from claude_iterate.core.settings.layers import Layer, layer_from_document
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.errors import TemplateProblem
 from claude_iterate.workspace import creation, metadata, settings_reader
-from claude_iterate.workspace.files import atomic
+from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.files.folders import explain_errors, new_folder
 from claude_iterate.workspace.layout import Layout, named_folders
 from claude_iterate.workspace.metadata import config_table, original_settings
@@ -182,10 +182,10 @@ def save(layout: Layout, folder: Path, about: About, force: bool = False) -> lis
     with explain_errors(TemplateProblem, f"The template {folder.name!r} cannot be written", folder.parent):
         document = _document(folder, found.mode, carried, about)
         with new_folder(folder, replace=force) as made:
-            atomic.write_bytes(made / INSTRUCTIONS, layout.instructions.read_bytes())
-            atomic.write_json(made / ABOUT, document)
+            untrusted_files.write_bytes(made / INSTRUCTIONS, layout.instructions.read_bytes())
+            untrusted_files.write_json(made / ABOUT, document)
             if document.get("description"):
-                atomic.write_text(made / "README.md", _readme(document))
+                untrusted_files.write_text(made / "README.md", _readme(document))
     return left_out
 
 

@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from claude_iterate.workspace import leftover_files
-from claude_iterate.workspace.files import atomic
+from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.layout import Layout
 
 _WRITER = """
 import sys
 from pathlib import Path
-from claude_iterate.workspace.files import atomic
-with atomic.open_replacement(Path(sys.argv[1])) as file:
+from claude_iterate.workspace.files import untrusted_files
+with untrusted_files.open_replacement(Path(sys.argv[1])) as file:
     file.write(b"new")
     print(file.name, flush=True)
     input()
@@ -64,9 +64,9 @@ def writer(layout: Layout) -> Iterator[Writer]:
 def test_what_a_killed_writer_left_is_removed_by_the_next(layout: Layout, writer: Writer) -> None:
     """At once, and the file that it was about to replace is as it was."""
     writer.kill()
-    assert atomic.find_abandoned(layout.folder) == [writer.temporary]
+    assert untrusted_files.find_abandoned(layout.folder) == [writer.temporary]
     assert layout.metadata.read_text() == "old"
-    atomic.write_text(layout.metadata, "next")
+    untrusted_files.write_text(layout.metadata, "next")
     assert not writer.temporary.exists()
     assert layout.metadata.read_text() == "next"
 
@@ -74,7 +74,7 @@ def test_what_a_killed_writer_left_is_removed_by_the_next(layout: Layout, writer
 def test_what_a_living_writer_uses_is_left_alone(layout: Layout, writer: Writer) -> None:
     """Neither found nor removed, however old it is; the writer then ends well."""
     os.utime(writer.temporary, (0, 0))
-    atomic.write_text(layout.metadata, "next")
+    untrusted_files.write_text(layout.metadata, "next")
     leftover_files.remove_abandoned_files(layout)
     assert leftover_files.stale_in_workspace(layout, time.time()) == []
     assert writer.temporary.exists()
@@ -85,10 +85,10 @@ def test_what_a_living_writer_uses_is_left_alone(layout: Layout, writer: Writer)
 _BUSY = """
 import sys
 from pathlib import Path
-from claude_iterate.workspace.files import atomic
+from claude_iterate.workspace.files import untrusted_files
 for number in range(300):
-    atomic.write_text(Path(sys.argv[1]) / "file", str(number))
-    atomic.remove_abandoned(Path(sys.argv[1]))
+    untrusted_files.write_text(Path(sys.argv[1]) / "file", str(number))
+    untrusted_files.remove_abandoned(Path(sys.argv[1]))
 """
 
 
@@ -107,7 +107,7 @@ def test_a_write_removes_only_what_belongs_to_its_own_file(tmp_path: Path) -> No
         (tmp_path / name).touch()
     (tmp_path / ".file.abcd1234.tmp").mkdir()
     (tmp_path / ".file.abcd5678.tmp").symlink_to(tmp_path / "nowhere")
-    atomic.write_text(tmp_path / "file", "x")
+    untrusted_files.write_text(tmp_path / "file", "x")
     kept = {".file.abcd1234.tmp", ".file.abcd5678.tmp", "file", *names}
     assert set(os.listdir(tmp_path)) == kept
 
@@ -140,6 +140,6 @@ def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
     """Not even the temporary file; the error names the file that the user knows."""
     (tmp_path / "folder").mkdir()
     with pytest.raises(OSError, match="folder") as raised:
-        atomic.write_text(tmp_path / "folder", "x")
+        untrusted_files.write_text(tmp_path / "folder", "x")
     assert raised.value.filename == str(tmp_path / "folder")
     assert os.listdir(tmp_path) == ["folder"]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from claude_iterate.core.events import Entry, Event, IterationStarted, Said
-from claude_iterate.workspace.files import atomic
+from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.journal_writer import JournalWriter
 
 
@@ -51,7 +51,7 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
 
 def test_a_file_is_synced_whole_before_it_takes_its_name(tmp_path: Path, disk: Disk) -> None:
     """Else a loss of power could leave an empty file under the right name; the folder follows."""
-    atomic.write_bytes(tmp_path / "file", b"12345")
+    untrusted_files.write_bytes(tmp_path / "file", b"12345")
     (first, temporary, size), second, third = disk.asked
     assert (first, Path(temporary).parent, size) == ("sync", tmp_path, 5)
     assert (second, third) == (("replace", str(tmp_path / "file"), 0), ("sync", str(tmp_path), 0))

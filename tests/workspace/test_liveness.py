@@ -16,7 +16,7 @@ from claude_iterate.core.events import Entry, RunStarted
 from claude_iterate.system import processes
 from claude_iterate.workspace.journal_writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.run_folder import runner
+from claude_iterate.workspace.run_folder import run_lock
 
 RUN = "000001-20260101-000000-aaaaaa"
 HOST = socket.gethostname()
@@ -44,16 +44,16 @@ def began(layout: Layout, pid: int, birth: str, host: str = HOST) -> None:
 def test_the_same_process_lives_until_it_is_dead(layout: Layout, living: subprocess.Popen[bytes]) -> None:
     """One that is not reaped yet is dead, too. Its host's name may change meanwhile."""
     began(layout, living.pid, processes.start_identity(living.pid), "renamed" if processes.LINUX else HOST)
-    assert runner.fate_of(layout, RUN) == runner.LIVES
+    assert run_lock.fate_of(layout, RUN) == run_lock.LIVES
     living.kill()
     os.waitid(os.P_PID, living.pid, os.WEXITED | os.WNOWAIT)
-    assert runner.fate_of(layout, RUN) == runner.DEAD
+    assert run_lock.fate_of(layout, RUN) == run_lock.DEAD
 
 
 def test_a_number_that_another_process_has_by_now_is_a_dead_runners(layout: Layout) -> None:
     """Number and birth together name a process."""
     began(layout, os.getpid(), processes.start_identity(1))
-    assert runner.fate_of(layout, RUN) == runner.DEAD
+    assert run_lock.fate_of(layout, RUN) == run_lock.DEAD
 
 
 @pytest.mark.skipif(not processes.LINUX, reason="there pids are distinguished by the name of the host")
@@ -61,23 +61,23 @@ def test_a_number_that_another_process_has_by_now_is_a_dead_runners(layout: Layo
 def test_what_was_counted_elsewhere_tells_nothing(layout: Layout, elsewhere: str) -> None:
     """Another machine, container or start of this machine."""
     began(layout, os.getpid(), elsewhere)
-    assert runner.fate_of(layout, RUN) == runner.UNKNOWN
+    assert run_lock.fate_of(layout, RUN) == run_lock.UNKNOWN
 
 
 @pytest.mark.parametrize(
     ("pid", "host", "expected"),
-    [(4194303, HOST, runner.DEAD), (4194303, "elsewhere", runner.UNKNOWN), (1, HOST, runner.UNKNOWN)],
+    [(4194303, HOST, run_lock.DEAD), (4194303, "elsewhere", run_lock.UNKNOWN), (1, HOST, run_lock.UNKNOWN)],
 )
 def test_a_journal_without_a_start_identity(layout: Layout, pid: int, host: str, expected: str) -> None:
     """Of an older version: a pid that is not in use here is certain; one that is in use may be another process."""
     began(layout, pid, "", host)
-    assert runner.fate_of(layout, RUN) == expected
+    assert run_lock.fate_of(layout, RUN) == expected
 
 
 def test_one_that_was_killed_before_its_first_entry_is_named_in_the_lock(layout: Layout) -> None:
     """Without a name nothing is known."""
-    assert runner.fate_of(layout, RUN) == runner.UNKNOWN
+    assert run_lock.fate_of(layout, RUN) == run_lock.UNKNOWN
     layout.lock.write_text(json.dumps({"pid": 4194303, "host": HOST, "run": RUN}))
-    assert runner.fate_of(layout, RUN) == runner.DEAD
+    assert run_lock.fate_of(layout, RUN) == run_lock.DEAD
     layout.lock.write_text(json.dumps({"pid": "x", "host": [], "run": RUN, "birth": 3}))
-    assert runner.fate_of(layout, RUN) == runner.UNKNOWN
+    assert run_lock.fate_of(layout, RUN) == run_lock.UNKNOWN

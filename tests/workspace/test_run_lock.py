@@ -16,12 +16,12 @@ import pytest
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.system import processes
 from claude_iterate.system.files import try_lock
-from claude_iterate.workspace.run_folder import run_lock, runner
+from claude_iterate.workspace.run_folder import run_lock
 from tests.package_path import PACKAGES
 
 HOLD = """
 import sys, pathlib
-from claude_iterate.workspace.run_folder import run_lock as lock, runner
+from claude_iterate.workspace.run_folder import run_lock as lock
 with lock.hold(pathlib.Path(sys.argv[1]), "w", "run-1"):
     print("held", flush=True)
     sys.stdin.read()
@@ -131,11 +131,11 @@ def test_a_lock_file_that_was_replaced_is_locked_and_named_again(tmp_path: Path)
         path.write_text("of last week")
         assert held.keep()
         assert not held.keep()
-        assert runner.holder_named_in(path)["run"] == "run-1"
+        assert run_lock.holder_named_in(path)["run"] == "run-1"
         assert run_lock.holder(tmp_path / "before") is not None
         path.unlink()
         assert held.keep()
-        assert runner.holder_named_in(path)["run"] == "run-1"
+        assert run_lock.holder_named_in(path)["run"] == "run-1"
     assert run_lock.holder(path) is None
     assert (path.read_bytes(), (tmp_path / "before").read_bytes()) == (b"", b"")
 

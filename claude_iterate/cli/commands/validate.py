@@ -12,7 +12,7 @@ from claude_iterate.core.formats import join_names
 from claude_iterate.core.reports import validation
 from claude_iterate.operations.launch import launch
 from claude_iterate.system.files import near
-from claude_iterate.workspace.files import atomic
+from claude_iterate.workspace.files import untrusted_files
 
 _MEANING = {
     validation.READY: "Claude can work from these instructions.",
@@ -63,7 +63,7 @@ def _judge(graded: ErrandFinished, path: Path, name: str) -> tuple[str | None, v
         return None, validation.Validation(validation.INVALID, "the instructions changed while they were graded")
     found = validation.judge_grades(graded.structured or {})
     report = validation.render_grades(found, name)
-    atomic.write_text(path, report)
+    untrusted_files.write_text(path, report)
     return report, found
 
 

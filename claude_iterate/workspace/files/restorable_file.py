@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from claude_iterate.workspace.files import atomic
+from claude_iterate.workspace.files import untrusted_files
 
 _AT_ONCE = 1024 * 1024
 Identity = tuple[int, int]
@@ -53,7 +53,7 @@ class RestorableFile:
         """Make a file of this name with all that was written. Where it cannot be made: an OSError, and nothing has
         changed. Where what was written cannot be read any more, or was cut off, `instead` begins the new file, and the
         reason is returned."""
-        with atomic.open_replacement(self._path, follow=False) as file:
+        with untrusted_files.open_replacement(self._path, follow=False) as file:
             unread = self._copy_to(file.fileno())
             if unread:
                 file.truncate(0)

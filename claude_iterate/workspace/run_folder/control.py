@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.workspace.files import atomic, folders, untrusted_files
+from claude_iterate.workspace.files import folders, untrusted_files
 from claude_iterate.workspace.layout import Layout
 
 VERBS = ("pause", "resume", "stop", "skip", "reboot", "retry")
@@ -46,10 +46,11 @@ class Request(msgspec.Struct, frozen=True):
 
 def post(layout: Layout, run: str, verb: str, now: bool = False, **more: str | float) -> str:
     """Write a request; returns its name. `more`: what a `hold` says."""
+    words = {"run": run, "verb": verb, "now": now, "pid": os.getpid(), **more}
     identity = f"{time.time_ns():020d}-{verb}-{os.urandom(3).hex()}.json"
     with folders.explain_errors(WorkspaceProblem, "The request cannot be written", layout.control):
         untrusted_files.make_folder(layout.control)
-        atomic.write_json(layout.control / identity, {"run": run, "verb": verb, "now": now, "pid": os.getpid(), **more})
+        untrusted_files.write_json(layout.control / identity, words)
     return identity
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
-from claude_iterate.workspace.files import atomic, folders, untrusted_files
+from claude_iterate.workspace.files import folders, untrusted_files
 from claude_iterate.workspace.layout import Layout
 
 LARGEST = 1024 * 1024
@@ -45,7 +45,7 @@ def add(layout: Layout, text: str) -> str:
         raise WorkspaceProblem(f"The note would not be read: {problem}.", f"Move it out of {layout.folder}")
     with folders.explain_errors(WorkspaceProblem, "The note cannot be written", layout.notes):
         untrusted_files.make_folder(layout.notes)
-        atomic.write_bytes(layout.notes / name, data + b"\n")
+        untrusted_files.write_bytes(layout.notes / name, data + b"\n")
     return name
 
 

@@ -3,6 +3,10 @@
 The file can be deleted or replaced under a run, for example by `git stash`; the folder then is still locked. Where
 folders cannot be locked (some network disks), or where the folder itself was replaced a moment ago, the journal names
 the runner.
+
+A free lock is not enough to know that a runner is dead: a copy of a workspace has the journal of a run, but not the
+lock that its runner holds. A process is never known by its number alone. Only what a dead runner started is ended, and
+only the state of a dead runner is taken over.
 """
 
 from __future__ import annotations
@@ -16,14 +20,18 @@ from pathlib import Path
 from typing import Any
 
 from claude_iterate.core import formats
+from claude_iterate.core.events import RunStarted
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.system import processes
 from claude_iterate.system.files import try_lock, unlock
+from claude_iterate.workspace import journal_reader
 from claude_iterate.workspace.files.folders import explain_write_errors
 from claude_iterate.workspace.files.restorable_file import identity_of
-from claude_iterate.workspace.run_folder import runner
+from claude_iterate.workspace.layout import Layout
 
 _RETRY_FOR = 0.5
+LIVES, DEAD, UNKNOWN = "lives", "dead", "unknown"
+_LONGEST_BEGINNING = 1024 * 1024
 
 
 class RunLock:
@@ -43,7 +51,7 @@ class RunLock:
             self._files.append(_open_file(self._path))
         if not self.lock_folder() or not _acquire(self._files[-1], self._path, needed=True):
             raise _busy_problem(self._path, name)
-        live = runner.living_runner(self._path.parent)
+        live = living_runner(self._path.parent)
         if live is not None and live["pid"] != os.getpid():
             raise _busy_problem(self._path, name, live)
         with explain_write_errors(name, self._path.parent):  # the disk may be full
@@ -160,7 +168,7 @@ def _acquire(handle: int, path: Path, needed: bool = False) -> bool:
     name. Where there are no locks: True, unless it is needed."""
     deadline = time.monotonic() + _RETRY_FOR
     while not (taken := try_lock(handle)) and (needed or taken is not None):
-        pid = runner.holder_named_in(path).get("pid")
+        pid = holder_named_in(path).get("pid")
         has_a_name = isinstance(pid, int) and processes.is_alive(pid)
         if (has_a_name and not _held_by_readers(handle)) or time.monotonic() > deadline:
             return False
@@ -177,10 +185,10 @@ def _held_by_readers(handle: int) -> bool:
 
 def _named_holder(path: Path) -> dict[str, Any]:
     """The holder of a lock: a file that was replaced may be empty, or name one of last week."""
-    found = runner.holder_named_in(path)
-    if found and runner.fate(found.get("pid"), found.get("host"), found.get("birth")) != runner.DEAD:
+    found = holder_named_in(path)
+    if found and fate(found.get("pid"), found.get("host"), found.get("birth")) != DEAD:
         return found
-    return runner.living_runner(path.parent) or {}
+    return living_runner(path.parent) or {}
 
 
 def _busy_problem(path: Path, name: str, who: dict[str, Any] | None = None) -> WorkspaceProblem:
@@ -190,3 +198,82 @@ def _busy_problem(path: Path, name: str, who: dict[str, Any] | None = None) -> W
         f" on {who.get('host', 'this host')}, started {who.get('started', 'a moment ago')}.",
         f"Wait for it, or end it: claude-iterate stop {name}. See: claude-iterate show {name}",
     )
+
+
+def fate(pid: Any, host: Any, birth: Any) -> str:
+    """LIVES, DEAD, or UNKNOWN: it ran on another machine, in another container or before the machine was restarted."""
+    if not isinstance(pid, int):
+        return UNKNOWN
+    here = host == os.uname().nodename
+    if not isinstance(birth, str) or not birth:
+        # A pid that is in use may be another process by now.
+        return DEAD if here and not processes.is_alive(pid) else UNKNOWN
+    namespace = _namespace(birth)
+    if namespace != _namespace(processes.start_identity(os.getpid())) or not (namespace or here):
+        return UNKNOWN
+    return LIVES if processes.is_alive(pid) and processes.start_identity(pid) == birth else DEAD
+
+
+def living_runner(folder: Path) -> dict[str, Any] | None:
+    """The living runner of this folder that the newest journal names, in the words of a lock file. A copy of the folder
+    has the same journal, but another path than the one that the run writes its log to."""
+    layout = Layout(folder, folder)
+    for run in reversed(layout.run_ids()):
+        entry = _first_entry(layout.journal(run))
+        about = entry.get("event") if entry else None
+        if not entry or not isinstance(about, dict) or about.get("event") != "RunStarted":
+            continue
+        names = {key: about.get(key) for key in ("pid", "host", "birth")}
+        if (
+            not _is_of(folder, about.get("log"))
+            or fate(**names) != LIVES
+            or journal_reader.has_finished(layout.journal(run))
+        ):
+            return None
+        at = entry.get("at")
+        return names | {"started": formats.moment(at if isinstance(at, int | float) else 0), "run": run}
+    return None
+
+
+def _first_entry(path: Path) -> dict[str, Any] | None:
+    with contextlib.suppress(OSError, ValueError, RecursionError), path.open("rb") as file:
+        found = json.loads(file.readline(_LONGEST_BEGINNING))
+        return found if isinstance(found, dict) else None
+    return None
+
+
+def _is_of(folder: Path, log: Any) -> bool:
+    return isinstance(log, str) and os.path.realpath(os.path.dirname(log)) == os.path.realpath(folder)  # noqa: PTH120
+
+
+def _namespace(identity: str) -> str:
+    return identity.partition("/")[0]
+
+
+def fate_of(layout: Layout, run: str, started: RunStarted | None = None) -> str:
+    """LIVES, DEAD or UNKNOWN. `started`: how its journal begins, if that is known."""
+    started = started or journal_reader.beginning(layout.journal(run))
+    if started is not None:
+        return fate(started.pid, started.host, started.birth)
+    named = holder_named_in(layout.lock)  # names a runner that was killed before its first entry
+    return fate(named.get("pid"), named.get("host"), named.get("birth")) if named.get("run") == run else UNKNOWN
+
+
+def is_copy(layout: Layout, run: str, started: RunStarted | None = None) -> bool:
+    """The run, which has no end here, is alive and of another workspace: this one was copied meanwhile."""
+    return fate_of(layout, run, started) == LIVES and living_runner(layout.folder) is None
+
+
+def pid_of(layout: Layout, run: str) -> int:
+    """The runner's pid, for users; 0 when it is unknown."""
+    started = journal_reader.beginning(layout.journal(run))
+    return started.pid if started is not None else 0
+
+
+def holder_named_in(path: Path) -> dict[str, Any]:
+    """The holder that the file names; it may have been killed since."""
+    with contextlib.suppress(OSError, ValueError, RecursionError):
+        found = json.loads(path.read_bytes())
+        if isinstance(found, dict):
+            return found
+    return {}

@@ -12,7 +12,7 @@ from freezegun import freeze_time
 
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
-from claude_iterate.workspace.run_folder import run_folder, run_lock, runner, user_files
+from claude_iterate.workspace.run_folder import run_folder, run_lock
 from claude_iterate.workspace.run_folder.run_folder import GONE, REPLACED, RunFolder
 
 RUN = "000001-20260101-000000-aaaaaa"
@@ -64,7 +64,7 @@ def test_a_folder_that_came_back_is_locked(layout: Layout, place: RunFolder) -> 
     assert place.look() == ""
     assert run_lock.holder(layout.lock) is not None
     place.restore()
-    assert runner.holder_named_in(layout.lock)["run"] == RUN
+    assert run_lock.holder_named_in(layout.lock)["run"] == RUN
     ((text, _),) = place.news()
     assert "the run goes on in it" in text
     assert list(place.news()) == []
@@ -218,7 +218,7 @@ def test_only_regular_files_are_kept(layout: Layout, kind: str) -> None:
     elif kind == "link":
         layout.instructions.symlink_to(outside)
     else:
-        layout.instructions.write_bytes(b"x" * (user_files.MOST + 1))
+        layout.instructions.write_bytes(b"x" * (run_folder._LARGEST + 1))
     with run_lock.hold(layout.lock, "w", RUN) as held:
         place = RunFolder(layout, RUN, held)
         layout.instructions.rmdir() if kind == "folder" else layout.instructions.unlink()
@@ -255,7 +255,7 @@ def test_nothing_is_read_through_links(layout: Layout, name: str) -> None:
         shutil.rmtree(layout.prompts)
         layout.prompts.symlink_to(private)
         place.remember()
-        raced = user_files.KeptFile(mine, mine.parent)
+        raced = run_folder.KeptFile(mine, mine.parent)
         raced.remember()
         layout.prompts.unlink()
         assert (place.restore(deleted_by_us=True), mine.read_text(), raced.size) == (True, "mine", 0)
@@ -272,7 +272,7 @@ def test_a_file_that_was_emptied_first_is_put_back_with_its_text(layout: Layout,
 
 def test_what_is_kept_of_all_files_has_a_limit(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
     """The instructions come first; a file that has no room any more is as good as unknown, also one that grew."""
-    monkeypatch.setattr(user_files, "_MOST_BYTES", 4096)
+    monkeypatch.setattr(run_folder, "_MOST_BYTES", 4096)
     large, small = layout.prompts / "a.md", layout.prompts / "b.md"
     layout.prompts.mkdir()
     large.write_bytes(b"x" * 4096)
