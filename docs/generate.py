@@ -31,7 +31,7 @@ from claude_iterate.core.outcomes.classes import CLASSES, COUNTED_FAILURES, ENDI
 from claude_iterate.core.reports import status
 from claude_iterate.core.rules.between import BETWEEN_RULES, PROOF_RULES, STARTING_RULES
 from claude_iterate.core.rules.during import CHECK_RULES, HOOK_RULES, RUNNING_RULES
-from claude_iterate.core.rules.steering import REQUEST_RULES, signal_came
+from claude_iterate.core.rules.steering import REQUEST_RULES, stop_signal
 from claude_iterate.core.settings.catalogue import Setting, catalogue
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -265,7 +265,7 @@ def rules() -> list[str]:
     lines += ["", "## While a hook works", ""]
     lines += table(("", "Rule", "Ends the hook when"), _rule_rows(HOOK_RULES))
     lines += ["## When the user steers", ""]
-    return lines + table(("", "Rule", "Says"), _rule_rows((signal_came, *REQUEST_RULES)))
+    return lines + table(("", "Rule", "Says"), _rule_rows((stop_signal, *REQUEST_RULES)))
 
 
 def _rule_rows(found: Iterable[Callable[..., Any]]) -> Iterable[tuple[str, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from claude_iterate.core.rules.hook_facts import FACTS, PREFIX
+from claude_iterate.core.rules.hooks import FACTS, PREFIX
 
 
 def page() -> list[str]:

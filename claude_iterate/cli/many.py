@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 from claude_iterate.cli import output
 from claude_iterate.core import formats
-from claude_iterate.core.rules import next_steps
 from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.state.condition import condition, items_done
 from claude_iterate.core.state.run_state import RunState
@@ -65,7 +64,7 @@ def _refusal(run: OneRun, line: CommandLine) -> tuple[str, str] | None:
     if isinstance(run.ended, Refused):
         return run.ended.message, run.ended.hint
     words = [word for option in line.options for word in option]
-    return ("It was not started.", next_steps.command(line, "run", run.name, *words)) if run.ended is None else None
+    return ("It was not started.", line.command("run", run.name, *words)) if run.ended is None else None
 
 
 def _print_table(runs: Sequence[OneRun], typed: CommandLine) -> None:

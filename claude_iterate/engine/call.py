@@ -22,10 +22,10 @@ from claude_iterate.core import events
 from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.outcomes.classes import classify
 from claude_iterate.core.outcomes.evidence import Evidence, Granted
-from claude_iterate.core.rules.absence import patiently
 from claude_iterate.core.rules.breaker import budget
 from claude_iterate.core.rules.during import decide_running
 from claude_iterate.core.rules.verdicts import Cut, Wait
+from claude_iterate.core.rules.waits import retry_if_temporary
 from claude_iterate.core.state.call import Call, busy_with
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.run_spec import zone
@@ -142,7 +142,7 @@ def outcome_of_problem(recorder: Recorder, problem: ExpectedError) -> events.Out
     """The class of a call that could not be made: Claude or the instructions went away in mid-run, or a prompt was
     edited into nonsense."""
     outcome = events.Outcome(Kind.CONFIG, problem.message, problem.hint, called=False)
-    return patiently(outcome, recorder.state) if isinstance(problem, AgentProblem) else outcome
+    return retry_if_temporary(outcome, recorder.state) if isinstance(problem, AgentProblem) else outcome
 
 
 def outcome_of_call(supervisor: Supervisor, *, wrote_report: bool) -> events.Outcome:
@@ -161,7 +161,7 @@ def outcome_of_call(supervisor: Supervisor, *, wrote_report: bool) -> events.Out
     outcome = classify(
         evidence(call, wrote_report=wrote_report, now=recorder.wall(), patterns=patterns, granted=granted)
     )
-    return patiently(outcome, recorder.state) if outcome.kind == Kind.AUTH else outcome
+    return retry_if_temporary(outcome, recorder.state) if outcome.kind == Kind.AUTH else outcome
 
 
 def _recording(path: str) -> contextlib.AbstractContextManager[BinaryIO | None]:

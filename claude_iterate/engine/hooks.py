@@ -11,7 +11,7 @@ from claude_iterate.core.events import HookFinished, HookStarted, Warned
 from claude_iterate.core.events.enums import Meaning, Point, Purpose
 from claude_iterate.core.events.groups import HookState
 from claude_iterate.core.formats import plural
-from claude_iterate.core.rules import endings, hook_facts, hook_rules
+from claude_iterate.core.rules import endings, hooks
 from claude_iterate.core.rules.during import decide_hook
 from claude_iterate.core.rules.verdicts import Finish
 from claude_iterate.engine.recorder import Recorder
@@ -74,7 +74,7 @@ class Hooks:
         self._recorder.record(HookStarted(file.point, file.shown, file.scope, number, again))
         ended = self._call(supervisor, file, number, again, ending)
         cut = ended.cut.cause if ended.cut is not None else ""
-        means = hook_rules.meaning(file.point, ended.code, cut, self._spec.settings.hooks)
+        means = hooks.meaning(file.point, ended.code, cut, self._spec.settings.hooks)
         finished = HookFinished(
             *(file.point, file.shown, file.scope, ended.code, means, number),
             *(ended.duration, ended.output, cut, ended.problem, left if means in _UNDECIDED else 0),
@@ -92,13 +92,13 @@ class Hooks:
             return ProgramEnd(None, problem=_CHANGED if now else _GONE)
         state, layout, reason, cause = self._recorder.state, self._spec.layout, "", ""
         if ending is not None:
-            told = endings.told(ending, state, supervisor.facts())
+            told = endings.run_finished_event(ending, state, supervisor.facts())
             reason, cause = told.reason, told.cause
-        here = hook_facts.Situation(
+        here = hooks.Situation(
             *(state, file.point, number, str(layout.root), str(layout.folder)),
             *(self._recorder.elapsed(), reason, cause, again),
         )
-        given = hook_facts.variables(here), hook_facts.document(here)
+        given = hooks.variables(here), hooks.document(here)
         program = Program((str(file.path),), f"The hook {file.shown}", *given, interrupts=False)
         return run_program(supervisor, program, decide_hook)
 
@@ -110,9 +110,9 @@ class Hooks:
     def _warn(self, hook: HookFinished) -> None:
         """The same trouble is told once."""
         if hook.point == Point.FINISHED:  # the run is over
-            said, hint = f"The hook {hook.path} {hook_rules.how(hook)}.", ""
+            said, hint = f"The hook {hook.path} {hooks.describe_end(hook)}.", ""
         else:
-            said = f"The hook {hook.path} {hook_rules.how(hook)}; the run goes on."
+            said = f"The hook {hook.path} {hooks.describe_end(hook)}; the run continues."
             hint = "To end the run instead: claude-iterate config hooks.fail_on_error true"
         if hook.problem in {_GONE, _CHANGED}:
             hint = "To use it as it is now, start the run again."

@@ -17,8 +17,8 @@ from claude_iterate.core.events import (
 from claude_iterate.core.formats import money
 from claude_iterate.core.outcomes.classes import WELL
 from claude_iterate.core.outcomes.signatures import shown, signature
-from claude_iterate.core.rules import hints
-from claude_iterate.core.rules.sessions import continuation
+from claude_iterate.core.rules.between import choose_session
+from claude_iterate.core.rules.breaker import says_done
 from claude_iterate.core.state.call import Call
 from claude_iterate.core.task_identity import checksum, identity
 from claude_iterate.engine.call import AgentCall, outcome_of_call, outcome_of_problem
@@ -61,13 +61,13 @@ class IterationRun:
             self._instructions = texts.instructions
             for warning in texts.warnings:
                 self._recorder.record(warning)
-            going_on = continuation(self._recorder.state, self._spec.settings, self._recorder.wall())
-            self._record_start(texts, prompt, going_on.session or "", report_id)
-            if going_on.reboot is not None:
-                self._recorder.record(going_on.reboot)
+            chosen = choose_session(self._recorder.state, self._spec.settings, self._recorder.wall())
+            self._record_start(texts, prompt, chosen.session or "", report_id)
+            if chosen.reboot is not None:
+                self._recorder.record(chosen.reboot)
             again = self._recorder.state.streaks.retries
             name = f"{self._number:04d}" + (f".retry-{again}" if again else "")
-            AgentCall(self._supervisor, self._listen).make(texts.system, prompt, name, going_on.session)
+            AgentCall(self._supervisor, self._listen).make(texts.system, prompt, name, chosen.session)
         except ExpectedError as problem:
             failure = outcome_of_problem(self._recorder, problem)
         self._keep_place()
@@ -132,7 +132,7 @@ class IterationRun:
                 said=call.said if call else 0,
                 error=signature(error),
                 error_said=shown(error),
-                says_done=hints.says_done(result.text),
+                says_done=says_done(result.text),
                 report_was_last=call is not None and call.cut is None and self._wrote_report(call.last_tool),
             )
         )

@@ -12,8 +12,9 @@ from msgspec.structs import replace
 from claude_iterate.agent.processes.guardian import Guardian
 from claude_iterate.core import events
 from claude_iterate.core.events.enums import ONE_OFF, Point, Purpose
-from claude_iterate.core.rules import endings, hints, verdicts
+from claude_iterate.core.rules import endings, verdicts
 from claude_iterate.core.rules.between import decide, decide_start
+from claude_iterate.core.rules.breaker import new_hint_warnings
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.hooks import Hooks
@@ -268,7 +269,7 @@ class Engine:
         self._conditions.iteration_begins()
         keep_place, listen = lambda: self._keep_place(after_call=True), self._conditions.search
         IterationRun(supervisor, self._reports, number, keep_place, listen).run()
-        for warned in hints.told(before, self._state.hints, self._spec.layout.name):
+        for warned in new_hint_warnings(before, self._state.hints, self._spec.layout.name):
             self._recorder.record(warned)
         if not self._place.look():
             self._try_to_summarise()
@@ -291,6 +292,6 @@ class Engine:
         for event in spec.closing():
             self._recorder.record(event)
         facts = self._task.compared(replace(facts, unread_notes=waiting, last_prompt=self._place.last_prompt()))
-        ending = endings.told(verdict, self._state, facts, changes)
+        ending = endings.run_finished_event(verdict, self._state, facts, changes)
         # What the run counted is about these instructions.
         self._recorder.record(replace(ending, task=task_file.current_identity(spec.layout.instructions)))

@@ -18,7 +18,7 @@ import msgspec
 from claude_iterate.agent.processes.child import Exited, Message, Printed, StreamEnded
 from claude_iterate.core.events import HeldBack, Requested, Warned
 from claude_iterate.core.events.enums import Verb
-from claude_iterate.core.rules.steering import answer, effect_of, signal_came
+from claude_iterate.core.rules.steering import answer, effect_of, stop_signal
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.engine.status_reports import StatusReports
@@ -116,7 +116,7 @@ class Steering:
 
     def signal(self, name: str) -> None:
         """Heed a signal."""
-        self._recorder.record(signal_came(self._recorder.state, name))
+        self._recorder.record(stop_signal(self._recorder.state, name))
         self._flush()
 
     def _reply(self, request: Request) -> str:

@@ -18,7 +18,7 @@ from claude_iterate.core.events import Carried, Event, PlanRead, ProofDefined, R
 from claude_iterate.core.events.enums import Point, Purpose, Verb
 from claude_iterate.core.redact import changed_settings
 from claude_iterate.core.rules.facts import Facts
-from claude_iterate.core.rules.next_steps import CommandLine, add_check, repeated
+from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import Mode
 from claude_iterate.core.state.run_state import RunState
@@ -141,10 +141,14 @@ class RunSpec(msgspec.Struct, frozen=True):
         """Without the environment and the settings, which hold secrets."""
         return f"RunSpec({self.run!r})"
 
+    @property
+    def _line(self) -> CommandLine:
+        return self.command_line.of(self.purpose, self.layout.name)
+
     def facts(self, now: float, wall: float) -> Facts:
         """What the rules know of this run beyond its state."""
         known = now, wall, self.settings, self.max_iterations, self.mode.stagnates, self.purpose
-        line, refuses = self.command_line, self.carried.refuses or (self.defined is not None and self.defined.refuses)
+        line, refuses = self._line, self.carried.refuses or (self.defined is not None and self.defined.refuses)
         return Facts(
             *known, command_line=line, refuses=refuses, zone=LocalZone(), mode=self.mode, checks_only=self.checks_only
         )
@@ -171,7 +175,7 @@ class RunSpec(msgspec.Struct, frozen=True):
             hooks=hooks,
             settings=changed_settings(self.settings),
             measures=measures,
-            again=repeated(self.command_line, self.purpose, self.layout.name),
+            again=self._line.repeat(),
             cassette=self.cassette,
             to_prove=self._to_prove(),
             task=task_file.current_identity(self.layout.instructions),
@@ -182,4 +186,4 @@ class RunSpec(msgspec.Struct, frozen=True):
         proves = self.facts(0.0, 0.0).proof_wanted or self.dry_run or self.mode.makes_plan
         if proves or self.purpose != Purpose.RUN:
             return ""
-        return add_check(self.command_line, self.layout.name, self.test_command)
+        return self._line.add_check(self.test_command)

@@ -23,7 +23,7 @@ from claude_iterate.agent.command import discovery, sandbox_host
 from claude_iterate.agent.command.environment import claude_environment
 from claude_iterate.agent.processes.leftovers import end_marked, find_leftovers
 from claude_iterate.core import claude_versions
-from claude_iterate.core.rules.next_steps import renamed
+from claude_iterate.core.rules.next_steps import rename_workspace
 from claude_iterate.core.settings.layers import unknown_variables
 from claude_iterate.errors import ExpectedError, NewerFormat, WorkspaceProblem
 from claude_iterate.operations.permissions import unrestricted
@@ -263,7 +263,7 @@ def _last_run(layout: Layout, check: str, about: Metadata) -> Iterator[Finding]:
             # Nothing has to be fixed: the next run goes on where it stopped.
             step = f"claude-iterate run {layout.name}"
             if started is not None and started.again:
-                step = renamed(started.again, started.workspace, layout.name)
+                step = rename_workspace(started.again, started.workspace, layout.name)
             yield Finding(check, "warning", "its last run was killed", f"Go on: {step}")
     journals = metadata_updates.refresh_from_journals(layout, about)
     if journals != about and not journals.is_running:

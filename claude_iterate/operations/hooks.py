@@ -18,7 +18,7 @@ from claude_iterate.agent.command.environment import run_environment
 from claude_iterate.agent.processes.leftovers import end_marked
 from claude_iterate.core.events import RunStarted
 from claude_iterate.core.events.enums import Cause, Meaning, Point
-from claude_iterate.core.rules import hook_facts, hook_rules
+from claude_iterate.core.rules import hooks
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.operations.isolation import sandbox_for_program
@@ -46,7 +46,7 @@ def try_hook(project: Project, layout: Layout, settings: Settings, file: HookFil
     starts is left when it has ended."""
     mark = f"hook-test-{os.urandom(6).hex()}"
     here = _last_situation(layout, file.point)
-    given = hook_facts.variables(here)
+    given = hooks.variables(here)
     environment = run_environment(project.environ, settings.claude, mark, layout.folder) | given
     sandbox = sandbox_for_program(project, layout, settings, mark)
     command = discovery.prepare_program([str(file.path)], environment, layout.root, sandbox, given=given)
@@ -54,7 +54,7 @@ def try_hook(project: Project, layout: Layout, settings: Settings, file: HookFil
     tail = bytearray()
     code: int | None = None
     with tempfile.TemporaryFile() as stdin:
-        stdin.write(hook_facts.document(here))
+        stdin.write(hooks.document(here))
         stdin.seek(0)
         try:
             process = subprocess.Popen(
@@ -68,7 +68,7 @@ def try_hook(project: Project, layout: Layout, settings: Settings, file: HookFil
             )
         except OSError as error:
             problem = error.strerror or str(error)
-            return HookTrial(None, "", 0.0, hook_rules.meaning(file.point, None, "", settings.hooks), problem)
+            return HookTrial(None, "", 0.0, hooks.meaning(file.point, None, "", settings.hooks), problem)
     assert process.stdout is not None
     drain = threading.Thread(target=_drain, args=(process.stdout, tail), daemon=True)
     drain.start()
@@ -80,7 +80,7 @@ def try_hook(project: Project, layout: Layout, settings: Settings, file: HookFil
         if process.poll() is None:  # it hides its environment
             os.killpg(process.pid, signal.SIGKILL)
         drain.join(_GRACE)
-    means = hook_rules.meaning(file.point, code, "" if code is not None else Cause.TIMEOUT, settings.hooks)
+    means = hooks.meaning(file.point, code, "" if code is not None else Cause.TIMEOUT, settings.hooks)
     return HookTrial(code, bytes(tail).decode("utf-8", "replace"), time.monotonic() - began, means)
 
 
@@ -91,7 +91,7 @@ def _drain(stdout: IO[bytes], tail: bytearray) -> None:
             del tail[:-_TAIL]
 
 
-def _last_situation(layout: Layout, point: Point) -> hook_facts.Situation:
+def _last_situation(layout: Layout, point: Point) -> hooks.Situation:
     """As in the last run, with its last iteration; before the first run, as in one that begins."""
     found = journal_reader.last_run(layout, ("run",))
     mode = metadata.read(layout.metadata).mode
@@ -101,4 +101,4 @@ def _last_situation(layout: Layout, point: Point) -> hook_facts.Situation:
     ending = state.finished
     reason, cause = (ending.reason, ending.cause) if ending is not None and point == Point.FINISHED else ("", "")
     places = str(layout.root), str(layout.folder)
-    return hook_facts.Situation(state, point, number, *places, 0.0, reason, cause, test=True)
+    return hooks.Situation(state, point, number, *places, 0.0, reason, cause, test=True)

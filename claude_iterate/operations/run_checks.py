@@ -15,7 +15,8 @@ from claude_iterate.core import claude_versions
 from claude_iterate.core.events import Warned
 from claude_iterate.core.events.enums import ONE_OFF, exit_code
 from claude_iterate.core.formats import duration
-from claude_iterate.core.rules import next_steps, trips
+from claude_iterate.core.rules import breaker
+from claude_iterate.core.rules.next_steps import ACCEPT
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.state.fold import fold
 from claude_iterate.core.tones import CHANGED, UNPROVEN
@@ -139,7 +140,7 @@ def warnings(run: PreparedRun, before: Inheritance) -> list[Warned]:
         found.append(Warned(f"Notes do not reach Claude: {problem}.", f"Fix that in {run.layout.folder}"))
     if before.trip is not None and request.is_real_run:
         hint = "stop.cooldown is over, so one trial iteration is allowed. If it moves nothing, the run ends."
-        found.append(Warned(trips.refusal(run.name, before.trip), hint))
+        found.append(Warned(breaker.refusal(run.name, before.trip), hint))
     return found
 
 
@@ -170,11 +171,11 @@ def check_breaker(run: PreparedRun, before: Inheritance) -> Inheritance:
     if run.request.reset:
         return replace(before, reset_by="run")
     trip = before.trip
-    left = trips.cooldown_left(trip, run.settings.stop.cooldown, time.time()) if trip is not None else None
+    left = breaker.cooldown_left(trip, run.settings.stop.cooldown, time.time()) if trip is not None else None
     if trip is None or (left is not None and left <= 0):
         return before
-    hint = f"Go on: {run.repeated_command('--reset')}{trips.cooldown_hint(left)}"
-    refused = Tripped(trips.refusal(run.name, trip), hint)
+    hint = f"Go on: {run.repeated_command('--reset')}{breaker.cooldown_hint(left)}"
+    refused = Tripped(breaker.refusal(run.name, trip), hint)
     refused.exit_code = exit_code(trip.reason, run.detailed_exit_code)
     raise refused
 
@@ -184,10 +185,10 @@ def _refuse_plan_of_another_task(run: PreparedRun) -> None:
     if run.mode.name != "build" or run.request.accept_changes:
         return
     if task_file.is_another(run.layout.instructions, _planned_for(run.layout)):
-        again = next_steps.command(run.request.command_line, "plan", run.name)
+        again = run.request.command_line.command("plan", run.name)
         raise WorkspaceProblem(
             f"The plan of {run.name} was made for other instructions than those of now.",
-            f"Plan again: {again}; or work it off as it is: {run.command(next_steps.ACCEPT)}",
+            f"Plan again: {again}; or work it off as it is: {run.command(ACCEPT)}",
         )
 
 
@@ -248,12 +249,12 @@ def leave_completed(project: Project, layout: Layout, request: RunRequest, user:
     done = find_to_leave(project, layout, request)
     if done is None:
         return None
-    line = request.command_line
-    again = f"To run it again: {next_steps.command(line, line.verb or 'run', layout.name, '--again')}"
+    line = request.command_line.of("run", layout.name)
+    again = f"To run it again: {line.command(line.verb, layout.name, '--again')}"
     completed = f"{layout.name} was completed{'' if done.ago is None else f' {duration(done.ago)} ago'}"
     if done.known_by in UNPROVEN and project.settings_for(layout).settings.verification.checks:
-        accept = (next_steps.ACCEPT,) if done.known_by == CHANGED else ()
-        verify = next_steps.in_place(line, "verify", layout.name, "--checks-only", *accept)
+        accept = (ACCEPT,) if done.known_by == CHANGED else ()
+        verify = line.about("verify", "--checks-only", *accept)
         user.note(f"{completed} ({UNPROVEN[done.known_by]}). Prove it: {verify}\n  {again}")
     else:
         user.note(f"{completed}: nothing to do. {again}")

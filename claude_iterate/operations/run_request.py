@@ -9,7 +9,6 @@ import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.core.events import HeldBack
-from claude_iterate.core.rules import next_steps
 from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.layers import Layer, layer_from_document
@@ -114,7 +113,7 @@ class PreparedRun(msgspec.Struct, frozen=True):
     def command(self, *words: str) -> str:
         """The command that was typed, as a next step, with these words added."""
         line = self.request.command_line
-        return next_steps.command(line, line.verb or "run", self.name, *words)
+        return line.command(line.verb or "run", self.name, *words)
 
     def repeated_command(self, *words: str) -> str:
         """The same with all options that were typed."""

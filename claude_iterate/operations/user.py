@@ -12,7 +12,6 @@ from typing import Any, Protocol
 
 from msgspec.structs import replace
 
-from claude_iterate.core.rules import next_steps
 from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.engine.run_spec import RunSpec
@@ -85,7 +84,7 @@ def ask_or_advise(project: Project, layout: Layout, user: User, asks: bool) -> N
         with run_lock.hold(layout.lock, layout.name, "setup"):
             save_answers(layout, answers)
     elif test := _test_without_check(project, settings):
-        step = next_steps.add_check(CommandLine(), layout.name, test)
+        step = CommandLine(workspace=layout.name).add_check(test)
         user.note(f"Nothing proves the work yet. To prove it with `{test}`: {step}")
 
 

@@ -148,7 +148,7 @@ class Remains(msgspec.Struct, frozen=True):
     def merge(self) -> str:
         """The command that brings all of it into the main checkout; empty when there is nothing to merge."""
         uncommitted_in = self.top if self.changed else ""
-        return next_steps.merge(self.main, self.branch, uncommitted_in) if self.changed or self.commits else ""
+        return next_steps.merge_command(self.main, self.branch, uncommitted_in) if self.changed or self.commits else ""
 
     @property
     def description(self) -> str:

@@ -18,8 +18,7 @@ from claude_iterate.core.events.enums import Why
 from claude_iterate.core.formats import cost, one_line, precise_moment, shorten
 from claude_iterate.core.outcomes.classes import FINE, RETRIED
 from claude_iterate.core.reports.status import describe
-from claude_iterate.core.rules.completion import changed_proof
-from claude_iterate.core.rules.endings import in_words, made_plan, sign
+from claude_iterate.core.rules.endings import changed_proof, made_plan, sign, with_words
 from claude_iterate.core.state.condition import items_done
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.tones import UNPROVEN
@@ -79,7 +78,7 @@ def notices(entry: Entry, state: RunState, project: str = "", report_url: str = 
 def _facts(state: RunState, project: str, report_url: str) -> dict[str, Any]:
     started, items = state.started, items_done(state)
     assert started is not None
-    ending = in_words(state.finished, state) if state.finished is not None else None
+    ending = with_words(state.finished, state) if state.finished is not None else None
     facts = {
         "run": started.run,
         "iteration": iteration_number(state),
@@ -211,7 +210,7 @@ def _limit_over(event: events.WaitEnded, state: RunState) -> Draft | None:
 
 def _ending(event: events.RunFinished, state: RunState) -> Draft:
     """The words of the end are those of all readers: cause, advice, next step."""
-    event = in_words(event, state)
+    event = with_words(event, state)
     draft = _draft_of_end(event, state)
     words = [*map(_quote, proof_lines.claim_remarks(event, state)), *event.advice.splitlines()]
     if event.cost_usd or event.cost_is_lower_bound:

@@ -15,7 +15,7 @@ from claude_iterate.core.events import AgentExited, Entry, IterationFinished, It
 from claude_iterate.core.formats import cost, duration, first_and_rest, indent, one_line, precise_moment
 from claude_iterate.core.outcomes.classes import FINE, RETRIED, WELL
 from claude_iterate.core.reports.status import Status
-from claude_iterate.core.rules.endings import in_words
+from claude_iterate.core.rules.endings import with_words
 from claude_iterate.core.sanitize import sanitize_lines
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.text import ending_lines, event_lines, run_lines
@@ -275,7 +275,7 @@ class TextLog:
             case IterationFinished():
                 block = iteration_closing(event, entry.at)
             case RunFinished():
-                block = run_closing(in_words(event, self._state), entry.at, self._state)
+                block = run_closing(with_words(event, self._state), entry.at, self._state)
             case AgentExited():
                 printed = f"{event.stdout_bytes:,} bytes on stdout and {event.stderr_bytes:,} bytes on stderr"
                 block = _mark([*run_lines.agent_exited(event), f"Claude printed {printed}"])

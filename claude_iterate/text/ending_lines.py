@@ -9,7 +9,7 @@ import msgspec
 from claude_iterate.core import formats
 from claude_iterate.core.events import RunFinished
 from claude_iterate.core.formats import duration, join_names, money, one_line, plural, typed_duration
-from claude_iterate.core.rules.endings import in_words, sign
+from claude_iterate.core.rules.endings import sign, with_words
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.core.state.condition import items_done
@@ -36,7 +36,7 @@ class Closing(msgspec.Struct, frozen=True):
 
 def closing(finished: RunFinished, state: RunState, log: str = "", brief: bool = False) -> Closing:
     """Of this run. `log` is the path of its log as it is to be shown; `brief`: without the figures."""
-    finished = in_words(finished, state)
+    finished = with_words(finished, state)
     known = points(finished, state)
     if len(known) > _POINTS:
         shown = _POINTS - 1  # a line of its own tells of the others, so that each command can be pasted

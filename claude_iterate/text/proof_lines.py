@@ -10,8 +10,8 @@ from claude_iterate.core.events import ProofChange, RunFinished
 from claude_iterate.core.events.enums import Meaning
 from claude_iterate.core.formats import duration, indent, join_names, one_line, plural, shorten
 from claude_iterate.core.outcomes.classes import RETRIED
-from claude_iterate.core.rules import hook_rules
-from claude_iterate.core.rules.completion import WAVERED, changed_proof, first_finding
+from claude_iterate.core.rules.endings import WAVERED, changed_proof, first_finding
+from claude_iterate.core.rules.hooks import describe_end
 from claude_iterate.core.rules.proof import flaky_check
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.tampering import comparison
@@ -100,7 +100,7 @@ def hook_finished(event: events.HookFinished, whole: bool = False) -> list[str]:
         return [f"  ✓ Hook {event.point}: {name} ({took})", *printed] if whole else []
     if event.means == Meaning.SKIP:
         return [f"  Hook {event.point}: {name} skips iteration {event.number} ({took})", *printed]
-    return [f"  ❌ Hook {event.point}: {name} {hook_rules.how(event)} ({took})", *printed]
+    return [f"  ❌ Hook {event.point}: {name} {describe_end(event)} ({took})", *printed]
 
 
 def claim_remarks(finished: RunFinished, state: RunState) -> list[str]:

@@ -13,9 +13,9 @@ from claude_iterate.core import events
 from claude_iterate.core.events.groups import Streaks
 from claude_iterate.core.formats import cost, duration, first_and_rest, indent, one_line, plural, shorten
 from claude_iterate.core.outcomes.classes import FINE, RETRIED
+from claude_iterate.core.rules.breaker import counters
 from claude_iterate.core.rules.endings import STOPPED_BY
-from claude_iterate.core.rules.next_steps import merge
-from claude_iterate.core.rules.trips import counters
+from claude_iterate.core.rules.next_steps import merge_command
 from claude_iterate.core.settings.declared import StopSettings
 from claude_iterate.core.state.run_state import RunState
 
@@ -251,10 +251,12 @@ def worktree_left(state: RunState) -> list[str]:
     if left.trouble:
         return [f"  What is in the worktree {tree.path} is not known: {left.trouble}"]
     if not left.clean:
-        both = merge(tree.main, tree.branch, tree.path)
+        both = merge_command(tree.main, tree.branch, tree.path)
         return [f"  The worktree stays: it has work that is not committed. Commit and merge it: {both}"]
     if left.commits:
-        return [f"  Branch {tree.branch}: {plural(left.commits, 'commit')} to merge: {merge(tree.main, tree.branch)}"]
+        return [
+            f"  Branch {tree.branch}: {plural(left.commits, 'commit')} to merge: {merge_command(tree.main, tree.branch)}"
+        ]
     return [f"  Branch {tree.branch} has nothing to merge."]
 
 
@@ -304,7 +306,7 @@ def wait_ended(event: events.WaitEnded, paused: bool = False) -> list[str]:
     """The run goes on, unless it is paused."""
     if paused:
         return []
-    return ["Going on." if event.by == "time" else f"Going on ({event.by})."]
+    return ["Continuing." if event.by == "time" else f"Continuing ({event.by})."]
 
 
 def _moment(event: events.WaitStarted, at: float) -> str:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from claude_iterate.core.events.run import JOURNAL_FORMAT
 from claude_iterate.core.formats import one_line
-from claude_iterate.core.rules.next_steps import renamed
+from claude_iterate.core.rules.next_steps import rename_workspace
 from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.errors import UsageProblem
@@ -70,7 +70,7 @@ def _summary(layout: Layout, run: str, state: RunState, running: bool) -> RunVie
     """For the name that the workspace has now."""
     view = summarise(RunView, run, state, running)
     before = state.started.workspace if state.started is not None else layout.name
-    return replace(view, next=renamed(view.next, before, layout.name))
+    return replace(view, next=rename_workspace(view.next, before, layout.name))
 
 
 def runs(layout: Layout) -> RunsView:

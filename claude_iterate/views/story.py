@@ -18,7 +18,7 @@ import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.core import events
-from claude_iterate.core.rules.completion import changed_proof
+from claude_iterate.core.rules.endings import changed_proof
 from claude_iterate.core.rules.proof import proof_of
 from claude_iterate.core.sanitize import sanitize_terminal
 from claude_iterate.core.state import condition as conditions

@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from claude_iterate.core.events import LimitReported
 from claude_iterate.core.formats import age, clip, cost, duration, one_line, plural
-from claude_iterate.core.rules import trips
-from claude_iterate.core.rules.endings import in_words
-from claude_iterate.core.rules.next_steps import go_on, renamed
+from claude_iterate.core.rules import breaker
+from claude_iterate.core.rules.endings import with_words
+from claude_iterate.core.rules.next_steps import continue_command, rename_workspace
 from claude_iterate.core.sanitize import sanitize_terminal
 from claude_iterate.core.settings.modes import stop_settings
 from claude_iterate.core.state.condition import items_done, recorded_settings
@@ -204,7 +204,7 @@ def _head(seen: Seen, story: Story, at: float) -> list[Line]:
     if seen.alive:
         found.append(Line(f"Now: {doing(seen, at)}"))
     elif state.finished is not None:
-        ended = in_words(state.finished, state)
+        ended = with_words(state.finished, state)
         found.append(Line(last_cause(seen, ended.cause)))
         found += [Line(f"Next: {ended.next}")] if ended.next and seen.condition != "new_task" else []
     else:
@@ -228,7 +228,7 @@ def after_kill(seen: Seen) -> str:
         return ""
     if seen.condition == "copy":
         return f"claude-iterate reset {seen.name}"
-    return renamed(go_on(story.state), story.started.workspace, seen.name)
+    return rename_workspace(continue_command(story.state), story.started.workspace, seen.name)
 
 
 def _figures(story: Story, at: float) -> list[str]:
@@ -257,7 +257,7 @@ def breaker_counters(story: Story) -> list[tuple[str, int, int]]:
     """What the breaker counts, how far that is, and the limit that the run was started with."""
     if (started := story.started) is None:
         return []
-    return trips.counters(story.state.streaks, stop_settings(recorded_settings(started), started.mode))
+    return breaker.counters(story.state.streaks, stop_settings(recorded_settings(started), started.mode))
 
 
 def doing(seen: Seen, at: float) -> str:

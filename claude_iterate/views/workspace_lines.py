@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from claude_iterate.core import formats
 from claude_iterate.core.events import ProofChange
-from claude_iterate.core.rules.completion import WAVERED
+from claude_iterate.core.rules.endings import WAVERED
 from claude_iterate.core.tones import UNPROVEN, Line, state_words, tone
 from claude_iterate.system.files import near
 from claude_iterate.text import local_times, run_lines

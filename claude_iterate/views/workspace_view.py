@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from claude_iterate.core.events.groups import Streaks
 from claude_iterate.core.reports import status as reports
-from claude_iterate.core.rules.next_steps import renamed
-from claude_iterate.core.rules.trips import counters
+from claude_iterate.core.rules.breaker import counters
+from claude_iterate.core.rules.next_steps import rename_workspace
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import stop_settings
 from claude_iterate.core.tones import UNPROVEN
@@ -415,7 +415,7 @@ def _next(found: WorkspaceState, name: str) -> str | None:
         return f"claude-iterate reset {name}"
     if found.status == "running" or (found.status == "completed" and about.newer_verification is not None):
         return ""
-    return renamed(about.run.next, about.name, name) if about.run.next and about.name else about.run.next
+    return rename_workspace(about.run.next, about.name, name) if about.run.next and about.name else about.run.next
 
 
 def _progress(found: WorkspaceState, layout: Layout) -> Progress | None:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from claude_iterate.core import formats, task_identity
 from claude_iterate.core.events import Tokens
-from claude_iterate.core.rules.next_steps import KILLED, go_on
+from claude_iterate.core.rules.next_steps import KILLED, continue_command
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
@@ -69,7 +69,7 @@ def refresh_from_journals(layout: Layout, about: Metadata, read: Callable[[str],
         return about
     about = _with_run(about, _summary(run, state), state)
     if state.finished is None:  # for the case that it does not run any more
-        about = replace(about, last_run=replace(about.run, cause=KILLED, next=go_on(state)))
+        about = replace(about, last_run=replace(about.run, cause=KILLED, next=continue_command(state)))
     return about
 
 

@@ -13,7 +13,7 @@ import msgspec
 from claude_iterate.core.events import PlanRead
 from claude_iterate.core.formats import plural as counted_things
 from claude_iterate.core.reports.plan_tasks import Task, counted, fingerprint, tasks_in
-from claude_iterate.core.rules.plans.plan_rules import FILE
+from claude_iterate.core.rules.plan import FILE
 from claude_iterate.core.settings.modes import Mode
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace.files import untrusted_files

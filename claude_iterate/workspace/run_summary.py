@@ -14,8 +14,8 @@ from claude_iterate.core import formats
 from claude_iterate.core.events import ProofChange, RunStarted, Tokens
 from claude_iterate.core.events.enums import Reason, ending_of
 from claude_iterate.core.reports.status import Status
-from claude_iterate.core.rules.endings import in_words
-from claude_iterate.core.rules.next_steps import KILLED, go_on
+from claude_iterate.core.rules.endings import with_words
+from claude_iterate.core.rules.next_steps import KILLED, continue_command
 from claude_iterate.core.state.carry_over import carry_over, carry_over_breaker, recent_calls
 from claude_iterate.core.state.condition import condition, items_done
 from claude_iterate.core.state.run_state import RunState
@@ -213,8 +213,15 @@ def summarise(kind: type[Kind], run: str, state: RunState, running: bool, **more
 def _ending(state: RunState, running: bool) -> dict[str, Any]:
     """Why the run ended, once it has; of one that was killed, how it goes on."""
     if state.finished is None and not running:
-        return {"reason": None, "meaning": "", "detail": "", "advice": "", "cause": KILLED, "next": go_on(state)}
-    ended = in_words(state.finished, state) if state.finished is not None else None
+        return {
+            "reason": None,
+            "meaning": "",
+            "detail": "",
+            "advice": "",
+            "cause": KILLED,
+            "next": continue_command(state),
+        }
+    ended = with_words(state.finished, state) if state.finished is not None else None
     return {
         "reason": state.reason,
         "meaning": ending_of(state.reason, ended.known_by if ended else "").meaning if state.reason else "",

@@ -7,6 +7,7 @@ from typing import Any
 from claude_iterate.core.events import Entry, Event
 from claude_iterate.core.events.enums import Purpose
 from claude_iterate.core.rules.facts import Facts
+from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.catalogue import build, catalogue
 
 KEYS = {
@@ -40,6 +41,7 @@ def facts(
         max_iterations=max_iterations,
         stagnates=stagnates,
         purpose=Purpose(purpose),
+        command_line=CommandLine(verb=purpose, workspace="t"),
         program_began=program_began,
         workspace_gone=workspace_gone,
         workspace_replaced=workspace_replaced,

@@ -15,9 +15,9 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.enums import Kind, Why
 from claude_iterate.core.reports.status import Status
-from claude_iterate.core.rules.absence import PAUSES, patiently
 from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.verdicts import Begin, Finish
+from claude_iterate.core.rules.waits import AWAY_PAUSES, retry_if_temporary
 from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
 from tests.core.building import facts
@@ -40,7 +40,7 @@ GOOD = ended(1, Outcome(Kind.OK))
 def test_what_never_worked_ends_the_run_at_once() -> None:
     """A skipped or failed iteration is no sign that Claude works."""
     for before in ([], ended(1, Outcome(Kind.SKIPPED)), ended(1, Outcome(Kind.CRASH))):
-        assert patiently(LOST, after(*before)) == LOST
+        assert retry_if_temporary(LOST, after(*before)) == LOST
     verdict = decide(after(*ended(1, LOST)), facts(0))
     assert verdict == Finish("agent_failed", "401", "Log in")
 
@@ -49,8 +49,8 @@ def test_what_worked_is_tried_again_for_a_minute() -> None:
     """With growing pauses, under the same number; then it ends as ever."""
     story: list[Event] = [*GOOD]
     planned = 0.0
-    for attempt, pause in enumerate(PAUSES, 1):
-        assert patiently(LOST, after(*story)) == AWAY
+    for attempt, pause in enumerate(AWAY_PAUSES, 1):
+        assert retry_if_temporary(LOST, after(*story)) == AWAY
         story += ended(2, AWAY)
         wait = decide(after(*story), facts(9, wall=500.0))
         assert wait == WaitStarted(Why.AWAY, 500.0 + pause, "401", "", attempt)
@@ -58,16 +58,16 @@ def test_what_worked_is_tried_again_for_a_minute() -> None:
         story += [wait, WaitEnded(Why.AWAY)]
         assert decide(after(*story), facts(99, wall=600.0)) == Begin(2)
     assert planned == 60.0
-    assert patiently(LOST, after(*story)) == LOST
+    assert retry_if_temporary(LOST, after(*story)) == LOST
     assert decide(after(*story, *ended(2, LOST)), facts(9)) == Finish("agent_failed", "401", "Log in")
     assert after(*story).iterations == 1
 
 
 def test_a_good_iteration_begins_a_new_minute() -> None:
     """Each absence is judged by itself."""
-    story = [*GOOD, *(event for _ in PAUSES for event in ended(2, AWAY)), *ended(2, Outcome(Kind.OK))]
+    story = [*GOOD, *(event for _ in AWAY_PAUSES for event in ended(2, AWAY)), *ended(2, Outcome(Kind.OK))]
     assert after(*story).streaks.absences == 0
-    assert patiently(LOST, after(*story)).kind == Kind.AWAY
+    assert retry_if_temporary(LOST, after(*story)).kind == Kind.AWAY
 
 
 def test_earlier_waits_for_a_limit_do_not_count() -> None:

@@ -169,8 +169,8 @@ def test_the_same_denial_twice_ends_the_run_with_the_rules() -> None:
         "agent_failed",
         f"not allowed: {rules}",
         "Allow it.",
-        f"Claude got no further, because it is not allowed to use {rules}",
-        "claude-iterate run NAME --allow 'Bash(npm test:*)'",
+        f"Claude made no progress, because it is not allowed to use {rules}",
+        "claude-iterate run t --allow 'Bash(npm test:*)'",
     )
     assert verdict_after(*denied(1), *denied(2, denials=DENIED[:1])) == Begin(3)
     similar = (Denial("Bash", "npm run build"), DENIED[1])

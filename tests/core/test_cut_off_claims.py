@@ -87,9 +87,9 @@ def test_the_end_says_what_became_of_it() -> None:
     known = facts(9, max_iterations=1)
     verdict = decide(state, known)
     assert isinstance(verdict, Finish)
-    told = endings.told(verdict, state, known)
+    told = endings.run_finished_event(verdict, state, known)
     assert told.reason == "max_iterations"
-    assert told.about_claim.endswith("claude-iterate verify NAME")
+    assert told.about_claim.endswith("claude-iterate verify t")
 
 
 def test_a_stop_in_the_same_iteration_is_no_completion() -> None:

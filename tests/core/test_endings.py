@@ -25,9 +25,9 @@ from claude_iterate.core.events.enums import ENDINGS, Kind, Purpose, Reason
 from claude_iterate.core.outcomes.evidence import FOR_ONE_RUN
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.between import decide
-from claude_iterate.core.rules.endings import in_words, told
+from claude_iterate.core.rules.endings import run_finished_event, with_words
 from claude_iterate.core.rules.facts import Facts
-from claude_iterate.core.rules.next_steps import CommandLine, about, again, go_on, renamed
+from claude_iterate.core.rules.next_steps import CommandLine, continue_command, rename_workspace
 from claude_iterate.core.rules.proof import tampering
 from claude_iterate.core.rules.verdicts import Finish
 from claude_iterate.core.state.fold import fold
@@ -42,7 +42,7 @@ REVIEWED = "The review found 2 things missing.\nIt is half done.\n1. No README.\
 OK = Outcome(Kind.OK)
 NPM = (("--permission-mode", "acceptEdits"), ("--allow", "Bash(npm test:*)"))
 STARTED = RunStarted("r", "t", "loop", 1, 1, "h", "0", ("c",))
-LINE = CommandLine(("claude-iterate", "-C", "/my projects"), (("--verify",), ("--max-cost", "1")))
+LINE = CommandLine(("claude-iterate", "-C", "/my projects"), (("--verify",), ("--max-cost", "1")), "run", "t")
 
 
 def ended(known: Facts, *events: Event, purpose: str = "run") -> RunFinished:
@@ -54,7 +54,7 @@ def ended(known: Facts, *events: Event, purpose: str = "run") -> RunFinished:
         state = fold(entries(started, *events, verdict))
         verdict = decide(state, known)
     assert isinstance(verdict, Finish), verdict
-    return told(verdict, state, known)
+    return run_finished_event(verdict, state, known)
 
 
 def words(known: Facts, *events: Event, purpose: str = "run") -> tuple[str, str]:
@@ -142,7 +142,7 @@ CASES: list[tuple[str, Facts, tuple[Event, ...], str, str]] = [
         "denied",
         facts(0),
         2 * (IterationFinished(1, Outcome(Kind.DENIED, allowed_by=NPM), denials=(Denial("Bash", "npm test"),)),),
-        "Claude got no further, because it is not allowed to use Bash(npm test:*)",
+        "Claude made no progress, because it is not allowed to use Bash(npm test:*)",
         "claude-iterate run t --permission-mode acceptEdits --allow 'Bash(npm test:*)'",
     ),
     (
@@ -206,12 +206,11 @@ def test_the_next_step_repeats_the_command() -> None:
 
 def test_what_is_to_be_done_concerns_the_worktree_of_the_run() -> None:
     """The project beside it has none of the work, so its proof would say nothing."""
-    line = CommandLine(options=(("--worktree", "auto"), ("--max-iterations", "1")))
-    started = RunState(started=RunStarted("r", "t", "loop", 9, 1, "h", "0", ("c",)))
-    assert about(started, line, "verify") == "claude-iterate verify t --worktree auto"
-    assert about(started, line, "run", "--accept-changes").endswith("t --worktree auto --accept-changes")
-    assert about(started, line, "show") == "claude-iterate show t"
-    assert again(started, line).count("--worktree") == 1
+    line = CommandLine(options=(("--worktree", "auto"), ("--max-iterations", "1")), workspace="t")
+    assert line.about("verify") == "claude-iterate verify t --worktree auto"
+    assert line.about("run", "--accept-changes").endswith("t --worktree auto --accept-changes")
+    assert line.about("show") == "claude-iterate show t"
+    assert line.repeat().count("--worktree") == 1
 
 
 def test_a_last_failure_is_named_when_the_iterations_are_used_up() -> None:
@@ -230,8 +229,8 @@ def test_iterations_of_a_killed_run_are_named_where_they_use_the_limit_up() -> N
     state = fold(entries(started))
     verdict = decide(state, known)
     assert isinstance(verdict, Finish)
-    ending = told(verdict, state, known)
-    assert ending.cause == "Reached maximum iterations (2): the killed run that it went on with had done 3"
+    ending = run_finished_event(verdict, state, known)
+    assert ending.cause == "Reached maximum iterations (2): the killed run that it continues had done 3"
     assert ending.next == "claude-iterate run t"
     assert ending.advice.splitlines() == [
         "To increase the limit: claude-iterate run t --max-iterations 5",
@@ -248,9 +247,12 @@ def test_what_the_next_step_says_is_not_said_twice() -> None:
 
 def test_a_copy_has_a_next_step_of_its_own() -> None:
     """The name of the workspace is changed where it stands alone, and nowhere else."""
-    assert renamed("claude-iterate run t --allow 'Bash(t:*)'", "t", "t2") == "claude-iterate run t2 --allow 'Bash(t:*)'"
-    assert renamed("claude-iterate run t", "t", "t") == "claude-iterate run t"
-    assert renamed("an odd ' quotation", "t", "t2") == "an odd ' quotation"
+    assert (
+        rename_workspace("claude-iterate run t --allow 'Bash(t:*)'", "t", "t2")
+        == "claude-iterate run t2 --allow 'Bash(t:*)'"
+    )
+    assert rename_workspace("claude-iterate run t", "t", "t") == "claude-iterate run t"
+    assert rename_workspace("an odd ' quotation", "t", "t2") == "an odd ' quotation"
 
 
 def test_verify_has_no_option_for_money() -> None:
@@ -311,7 +313,7 @@ def test_a_cause_is_one_line_of_some_length() -> None:
 def test_an_end_from_an_older_version_has_words(reason: Reason) -> None:
     """Its journal has neither cause nor next step."""
     started = RunStarted("r", "t", "loop", 9, 1, "h", "0", ("c",))
-    found = in_words(RunFinished(reason, "2"), RunState(started=started))
+    found = with_words(RunFinished(reason, "2"), RunState(started=started))
     assert found.cause
     assert found.next
 
@@ -342,15 +344,15 @@ def test_a_claim_that_was_refused_for_changes_names_the_way_out() -> None:
     state = fold(entries(RunStarted("r", "t", "loop", 0, 1, "h", "0", ("c",)), IterationFinished(1, OK, DONE), refuted))
     verdict = decide(state, known)
     assert isinstance(verdict, Finish)
-    found = told(verdict, state, known, (change,))
+    found = run_finished_event(verdict, state, known, (change,))
     assert found.next == "claude-iterate -C '/my projects' run t --verify --max-cost 1 --accept-changes"
-    assert "Undo what was changed of the proof, or accept it as it is with the next step." in found.advice
+    assert "Undo the changes of the proof, or accept them with the next step." in found.advice
 
 
 def test_replaced_instructions_are_mentioned_without_a_proof_too() -> None:
     """Claude may have made the task smaller."""
     found = ended(replace(facts(0), task_replaced=True), IterationFinished(1, OK, DONE))
-    assert (found.reason, "INSTRUCTIONS.md has another text" in found.about_claim) == ("completed", True)
+    assert (found.reason, "INSTRUCTIONS.md was replaced" in found.about_claim) == ("completed", True)
     assert ended(facts(0), IterationFinished(1, OK, DONE)).about_claim == ""
 
 
@@ -360,31 +362,34 @@ def test_a_claim_that_was_refused_for_a_change_names_it_once() -> None:
     known = facts(9, max_iterations=1, checks=("sh check.sh",), on_tamper="refuse")
     proof = VerificationFinished(1, False, tampering([change]), changes=(change,))
     state = fold(entries(STARTED, IterationFinished(1, OK, DONE), proof))
-    end = told(Finish("max_iterations"), state, known, (change,))
+    end = run_finished_event(Finish("max_iterations"), state, known, (change,))
     assert end.about_claim == "The last claim of completion does not hold: a part of the proof was changed."
     assert "\n".join(points(end, state)).count("check.sh (") == 1
-    undone = told(Finish("max_iterations"), state, known)
+    undone = run_finished_event(Finish("max_iterations"), state, known)
     assert "check.sh (changed; a check uses it)" in undone.about_claim
 
 
 def test_replaced_instructions_are_told_at_any_end() -> None:
     """Where no proof is wanted; where one is, they are one of its changes."""
     state = fold(entries(STARTED, IterationFinished(1, OK)))
-    end = told(Finish("max_iterations"), state, replace(facts(9, max_iterations=1), task_replaced=True))
-    assert "INSTRUCTIONS.md has another text than when the run began" in end.about_claim
-    assert told(Finish("max_iterations"), state, facts(9, max_iterations=1)).about_claim == ""
+    end = run_finished_event(Finish("max_iterations"), state, replace(facts(9, max_iterations=1), task_replaced=True))
+    assert "INSTRUCTIONS.md was replaced during the run" in end.about_claim
+    assert run_finished_event(Finish("max_iterations"), state, facts(9, max_iterations=1)).about_claim == ""
 
 
 def test_the_time_of_a_killed_run_counts() -> None:
     """Like its iterations and its money: in the end of the run that goes on, and in its summary."""
     started = replace(STARTED, resumed=Resumed("before", iterations=3, elapsed=100.0))
     state = fold(entries(started, IterationFinished(4, OK)))
-    end = told(Finish("max_iterations"), state, facts(9, max_iterations=4))
+    end = run_finished_event(Finish("max_iterations"), state, facts(9, max_iterations=4))
     assert (end.iterations, end.duration) == (4, 109.0)
     assert summarise(RunSummary, "r", state, running=False).duration == 101.0
 
 
 def test_a_killed_run_goes_on_with_its_own_command() -> None:
     """Where its record has none, with the plain one."""
-    assert go_on(RunState(started=replace(STARTED, again="claude-iterate run t -m 3"))) == "claude-iterate run t -m 3"
-    assert go_on(RunState(started=STARTED)) == "claude-iterate run t"
+    assert (
+        continue_command(RunState(started=replace(STARTED, again="claude-iterate run t -m 3")))
+        == "claude-iterate run t -m 3"
+    )
+    assert continue_command(RunState(started=STARTED)) == "claude-iterate run t"

@@ -81,7 +81,7 @@ def test_a_failed_proof_ends_the_run_only_when_no_attempt_is_left() -> None:
     assert decide(state, facts(0, checks=("x",), max_attempts=2)) == Begin(2)
     ended = finish(state, facts(0, checks=("x",), max_attempts=2, resume_on_fail=False))
     assert (ended.reason, ended.detail) == ("verification_failed", "tests fail")
-    assert "show my-task" in ended.advice
+    assert "show t" in ended.advice
     second = replace(state, claim=Claim(2, RED))
     assert finish(second, facts(0, checks=("x",), max_attempts=2)).reason == "verification_failed"
 

@@ -8,7 +8,7 @@ from claude_iterate.core.events import Event, Hints, IterationFinished, Iteratio
 from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.reports.fallbacks import from_block
 from claude_iterate.core.reports.status import Status
-from claude_iterate.core.rules.hints import says_done, told
+from claude_iterate.core.rules.breaker import new_hint_warnings, says_done
 from claude_iterate.core.state.fold import fold
 from tests.core.building import entries
 
@@ -26,7 +26,7 @@ def warned(*finished: IterationFinished) -> list[str]:
     for event in finished:
         events += [IterationStarted(1), event]
         now = fold(entries(*events)).hints
-        found += [warning.text for warning in told(before, now, "my-task")]
+        found += [warning.text for warning in new_hint_warnings(before, now, "my-task")]
         before = now
     return found
 

@@ -24,10 +24,10 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.enums import Cause, Kind, Meaning, Point
 from claude_iterate.core.reports.status import Status
-from claude_iterate.core.rules import hook_facts
+from claude_iterate.core.rules import hooks
 from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.during import decide_hook
-from claude_iterate.core.rules.hook_rules import MOST_SKIPS, meaning
+from claude_iterate.core.rules.hooks import MOST_SKIPS, meaning
 from claude_iterate.core.rules.verdicts import Begin, Cut, Finish, RunHook, Wait
 from claude_iterate.core.settings.catalogue import build, catalogue
 from claude_iterate.core.settings.declared import HookSettings
@@ -205,10 +205,10 @@ def test_a_request_to_stop_does_not_end_the_hook_that_made_it() -> None:
 def test_variables_and_document_say_the_same() -> None:
     """One table makes both. No variable is a setting, and none is warned of when the hook calls us."""
     state = after(started(*ALL), *worked(1))
-    here = hook_facts.Situation(state, Point.FINISHED, 1, "/p", "/p/w", 1.5, "completed", "all done", again=True)
-    told, document = hook_facts.variables(here), json.loads(hook_facts.document(here))
-    for fact in hook_facts.FACTS:
-        value, text = document[fact.key], told[hook_facts.PREFIX + fact.name]
+    here = hooks.Situation(state, Point.FINISHED, 1, "/p", "/p/w", 1.5, "completed", "all done", again=True)
+    told, document = hooks.variables(here), json.loads(hooks.document(here))
+    for fact in hooks.FACTS:
+        value, text = document[fact.key], told[hooks.PREFIX + fact.name]
         assert text == ("1" if value is True else "" if value is None or value is False else str(value)), fact.name
     assert told["CLAUDE_ITERATE_HOOK_LAST_OUTCOME"] == "ok"
     assert told["CLAUDE_ITERATE_HOOK_COMMITS"] == "", "the iteration is not measured"
@@ -226,9 +226,9 @@ def test_what_a_hook_learns_of_the_report_and_of_a_killed_run() -> None:
     names = "RESUMED", "LAST_OUTCOME", "COMPLETE", "SUMMARY", "COMMITS"
     found = []
     for state in states:
-        here = hook_facts.Situation(state, Point.FINISHED, 1, "/p", "/p/w")
-        told, document = hook_facts.variables(here), json.loads(hook_facts.document(here))
-        found.append([*(told[hook_facts.PREFIX + name] for name in names), (document["status"] or {}).get("complete")])
+        here = hooks.Situation(state, Point.FINISHED, 1, "/p", "/p/w")
+        told, document = hooks.variables(here), json.loads(hooks.document(here))
+        found.append([*(told[hooks.PREFIX + name] for name in names), (document["status"] or {}).get("complete")])
     assert found == [["", "", "", "", "", None], ["1", "ok", "1", "all done", "", True]]
 
 
@@ -241,8 +241,8 @@ def test_what_a_hook_learns_of_the_work(mode: str, plan: str) -> None:
     begun = msgspec.structs.replace(started(*ALL), mode=mode)
     measured: list[Event] = [SnapshotTaken(1, "t", head="abc"), WorkMeasured(1, Changes(commits=2))]
     second = IterationFinished(2, Outcome(Kind.CRASH), exit_code=7)
-    told = hook_facts.variables(
-        hook_facts.Situation(
+    told = hooks.variables(
+        hooks.Situation(
             after(begun, *worked(1), *measured, second, WorkMeasured(2, Changes(commits=1))),
             Point.FINISHED,
             2,

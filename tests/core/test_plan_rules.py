@@ -84,7 +84,7 @@ def test_build_is_done_when_the_plan_is_even_without_a_report() -> None:
     said = verdicts("build", DONE, OPEN, *iteration(None))
     assert said == [DONE, PlanFinished(3, "t+0"), Finish("completed")]
     state = after("build", OPEN, *iteration(None), DONE, PlanFinished(3, "t+0"))
-    ended = endings.told(Finish("completed"), state, known("build", DONE))
+    ended = endings.run_finished_event(Finish("completed"), state, known("build", DONE))
     assert ended.known_by == "plan"
     assert ended.cause == "All tasks of the plan are ticked; nothing has proven that they are done (after 1 iteration)"
 
@@ -126,7 +126,7 @@ def test_an_iteration_that_failed_finishes_a_plan_only_with_a_proof() -> None:
     ("plan", "why"),
     [
         (PlanRead(), "it is gone"),
-        (PlanRead(fingerprint="x"), "it has no task any more"),
+        (PlanRead(fingerprint="x"), "it no longer has a task"),
         (PlanRead(problem="it is larger than 1 MB, which is the most"), "it is larger than 1 MB, which is the most"),
     ],
 )
@@ -136,7 +136,7 @@ def test_build_without_a_plan_ends(plan: PlanRead, why: str) -> None:
         last = verdicts("build", plan, OPEN, *iteration(reported))[-1]
         assert isinstance(last, Finish)
         assert (last.reason, last.cause) == ("agent_failed", f"There is no plan: {why}")
-        assert last.next == "claude-iterate plan w"
+        assert last.next == "claude-iterate plan t"
 
 
 def test_planning_completes_with_a_report_and_a_plan() -> None:
@@ -149,8 +149,8 @@ def test_planning_completes_with_a_report_and_a_plan() -> None:
     assert isinstance(said[0], ClaimDropped)
     assert "there is no plan" in said[0].why
     assert said[1] == Begin(2)
-    ended = endings.told(Finish("completed"), after("plan", OPEN, *done), known("plan", OPEN))
-    assert (ended.cause, ended.next) == ("Planned after 1 iteration: 3 tasks, 2 to do", "claude-iterate build w")
+    ended = endings.run_finished_event(Finish("completed"), after("plan", OPEN, *done), known("plan", OPEN))
+    assert (ended.cause, ended.next) == ("Planned after 1 iteration: 3 tasks, 2 to do", "claude-iterate build t")
     assert ended.known_by == ""
 
 

@@ -9,7 +9,7 @@ from claude_iterate.core.events import ChecksPassed, ErrandFinished, Outcome, Ru
 from claude_iterate.core.events.enums import Kind, Purpose, Reason
 from claude_iterate.core.events.groups import Claim
 from claude_iterate.core.reports.status import Status
-from claude_iterate.core.rules.completion import about_the_claim, known_by
+from claude_iterate.core.rules.endings import basis_of_completion, claim_remark
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.proof import digest, proof_of
 from claude_iterate.core.state.run_state import RunState
@@ -48,7 +48,7 @@ CHECKS, BOTH = facts(0, checks=("true",)), facts(0, checks=("true",), auto_verif
 def test_how_it_is_known(state: RunState, known: Facts, reason: Reason, expected: str) -> None:
     """What the proof rests on; Claude's word without one; nothing for a run that did not complete or did no work. A
     proof of an older version does not say what it rests on, so the settings do."""
-    assert known_by(state, known, reason) == expected
+    assert basis_of_completion(state, known, reason) == expected
 
 
 def test_what_a_proof_rests_on() -> None:
@@ -57,10 +57,8 @@ def test_what_a_proof_rests_on() -> None:
     assert found == ["checks_and_review", "checks", "review", ""]
 
 
-NOT_CHECKED = "Claude reported completion; it was not checked: claude-iterate verify my-task"
-NOT_REVIEWED = (
-    "Claude reported completion, and the checks are green; the review was not held: claude-iterate verify my-task"
-)
+NOT_CHECKED = "Claude reported completion; it was not checked: claude-iterate verify t"
+NOT_REVIEWED = "Claude reported completion, and the checks pass; the review did not run: claude-iterate verify t"
 RED_TESTS = replace(DONE, last_status=Status(True, tests="failing"))
 SOME = replace(DONE, last_status=Status(True, 3, 10))
 BLOCKED = replace(DONE, last_status=Status(True, blocked="a key\nis missing"))
@@ -90,4 +88,4 @@ FAILED = replace(BLOCKED, claim=Claim(1, VerificationFinished(1, False, "red")))
 )
 def test_what_is_said_of_the_claim(state: RunState, known: Facts, reason: Reason, expected: str) -> None:
     """That it was not checked or not reviewed and how to do it; what the report says beside it; else nothing."""
-    assert about_the_claim(state, known, reason) == expected
+    assert claim_remark(state, known, reason) == expected

@@ -28,10 +28,9 @@ from claude_iterate.core.events import (
 from claude_iterate.core.events.enums import Kind, Meaning, Point, Why
 from claude_iterate.core.events.groups import Breaker, Claim, HookState, Requests, Streaks, Verification, Waiting
 from claude_iterate.core.reports.status import Status
-from claude_iterate.core.rules import absence, between, breaker, hook_rules, proof, schedule, trips, waits
+from claude_iterate.core.rules import between, breaker, hooks, plan, proof, steering, waits
 from claude_iterate.core.rules.between import BETWEEN_RULES, Between, decide
 from claude_iterate.core.rules.facts import Facts, Inspection
-from claude_iterate.core.rules.plans import plan_rules
 from claude_iterate.core.settings.catalogue import build
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.core.state.run_state import Plans, RunState
@@ -59,23 +58,23 @@ BOTH: dict[tuple[Between, Between], tuple[RunState, Facts]] = {
         replace(facts(0, workspace_gone="/w"), inspection=Inspection("")),
     ),
     (between.workspace_is_gone, between.one_off_call): (RunState(), facts(0, workspace_gone="/w", purpose="setup")),
-    (between.one_off_call, plan_rules.plan_is_unread): (
+    (between.one_off_call, plan.plan_is_unread): (
         RunState(),
         replace(facts(0, purpose="setup"), plan=PlanRead()),
     ),
-    (plan_rules.plan_is_unread, between.work_is_unmeasured): (
+    (plan.plan_is_unread, between.work_is_unmeasured): (
         RunState(iterations=1),
         replace(facts(0), plan=PlanRead(), measures=True),
     ),
-    (between.work_is_unmeasured, hook_rules.iteration_finished_is_due): (
+    (between.work_is_unmeasured, hooks.iteration_finished_is_due): (
         RunState(started=HOOKED, iterations=1, hooks=HookState(hook_owed=1)),
         replace(facts(0), measures=True),
     ),
-    (hook_rules.iteration_finished_is_due, hook_rules.hook_aborts): (
+    (hooks.iteration_finished_is_due, hooks.hook_aborts): (
         RunState(started=HOOKED, hooks=HookState(hook_owed=1, last_hook=ABORT)),
         facts(0),
     ),
-    (hook_rules.hook_aborts, proof.claim_is_outdated): (
+    (hooks.hook_aborts, proof.claim_is_outdated): (
         RunState(last_status=DONE, claim=Claim(task="a+0"), hooks=HookState(last_hook=ABORT)),
         replace(facts(0), task="b+0"),
     ),
@@ -87,18 +86,18 @@ BOTH: dict[tuple[Between, Between], tuple[RunState, Facts]] = {
         RunState(last_status=DONE, claim=Claim(sound=False)),
         replace(facts(0), withdrawn=True),
     ),
-    (proof.claim_was_cut_off, plan_rules.claim_is_without_plan): (
+    (proof.claim_was_cut_off, plan.claim_is_without_plan): (
         RunState(last_status=DONE, claim=Claim(sound=False), plans=Plans(PlanRead())),
         replace(facts(0), mode=MODES["plan"]),
     ),
-    (between.completed, between.stop_was_asked): (RunState(last_status=DONE, requests=STOP), facts(0)),
-    (between.stop_was_asked, breaker.time_is_up): (RunState(requests=STOP), facts(9, max_duration=5)),
-    (breaker.time_is_up, hook_rules.started_is_due): (RunState(started=HOOKED), facts(9, max_duration=5)),
-    (hook_rules.started_is_due, hook_rules.iteration_is_skipped): (
+    (between.completion, steering.stop): (RunState(last_status=DONE, requests=STOP), facts(0)),
+    (steering.stop, breaker.time_is_up): (RunState(requests=STOP), facts(9, max_duration=5)),
+    (breaker.time_is_up, hooks.started_is_due): (RunState(started=HOOKED), facts(9, max_duration=5)),
+    (hooks.started_is_due, hooks.iteration_is_skipped): (
         RunState(started=HOOKED, hooks=HookState(last_hook=SKIP)),
         facts(0),
     ),
-    (hook_rules.iteration_is_skipped, proof.claim_must_be_proven): (
+    (hooks.iteration_is_skipped, proof.claim_must_be_proven): (
         RunState(last_status=DONE, hooks=HookState(last_hook=SKIP)),
         facts(0, checks=("true",)),
     ),
@@ -106,48 +105,48 @@ BOTH: dict[tuple[Between, Between], tuple[RunState, Facts]] = {
         RunState(last_status=Status(False, blocked="help"), claim=Claim(1, VerificationFinished(1, False))),
         facts(0, max_attempts=1),
     ),
-    (breaker.agent_is_blocked, plan_rules.plan_is_lost): (
+    (breaker.agent_is_blocked, plan.plan_is_lost): (
         RunState(last_status=Status(False, blocked="help"), plans=Plans(PlanRead())),
         replace(facts(0), mode=MODES["build"]),
     ),
-    (plan_rules.plan_is_lost, breaker.failure_ends_the_run): (
+    (plan.plan_is_lost, breaker.failure_ends_the_run): (
         RunState(last_outcome=AUTH, plans=Plans(PlanRead())),
         replace(facts(0), mode=MODES["build"]),
     ),
-    (breaker.failure_ends_the_run, breaker.denied_again): (RunState(last_outcome=AUTH, streaks=DENIED), facts(0)),
-    (breaker.denied_again, breaker.too_many_failures): (
+    (breaker.failure_ends_the_run, breaker.repeated_denials): (RunState(last_outcome=AUTH, streaks=DENIED), facts(0)),
+    (breaker.repeated_denials, breaker.too_many_failures): (
         RunState(last_outcome=CRASH, streaks=replace(DENIED, failures=3)),
         facts(0, failures=3),
     ),
-    (breaker.too_many_failures, trips.same_error_again): (
+    (breaker.too_many_failures, breaker.same_error): (
         RunState(last_outcome=CRASH, iterations=3, streaks=Streaks(failures=3, errors=3)),
         facts(0, failures=3, same_error=3),
     ),
-    (trips.same_error_again, trips.nothing_moves): (
+    (breaker.same_error, breaker.no_progress): (
         RunState(iterations=3, streaks=Streaks(unmoved=3, errors=3)),
         facts(0, no_progress=3, same_error=3),
     ),
-    (trips.nothing_moves, trips.tests_stay_red): (
+    (breaker.no_progress, breaker.failing_tests): (
         RunState(iterations=3, streaks=Streaks(unmoved=3, red=3)),
         facts(0, no_progress=3, test_failures=3),
     ),
-    (trips.tests_stay_red, trips.pattern_was_seen): (
+    (breaker.failing_tests, breaker.stop_pattern): (
         RunState(iterations=3, streaks=Streaks(red=3), breaker=Breaker(pattern=SEEN)),
         facts(0, test_failures=3),
     ),
-    (trips.pattern_was_seen, trips.scripts_are_asked): (
+    (breaker.stop_pattern, breaker.run_stop_scripts): (
         RunState(iterations=3, breaker=Breaker(pattern=SEEN)),
         replace(facts(0), settings=SCRIPTS),
     ),
-    (trips.script_says_stop, trips.trial_moved_nothing): (
+    (breaker.stop_script, breaker.failed_trial): (
         RunState(iterations=1, breaker=Breaker(TRIP, scripts=SAID)),
         facts(0),
     ),
-    (trips.trial_moved_nothing, breaker.stagnated): (
+    (breaker.failed_trial, breaker.stagnation): (
         RunState(iterations=1, breaker=Breaker(TRIP), streaks=Streaks(idle_iterations=2)),
         facts(0, stagnates=True, stagnation_threshold=2),
     ),
-    (breaker.stagnated, breaker.money_is_spent): (
+    (breaker.stagnation, breaker.money_is_spent): (
         RunState(streaks=Streaks(idle_iterations=2), cost_usd=2.0),
         facts(0, stagnates=True, stagnation_threshold=2, max_cost_usd=1.0),
     ),
@@ -167,42 +166,42 @@ BOTH: dict[tuple[Between, Between], tuple[RunState, Facts]] = {
         RunState(last_outcome=LIMIT, waiting=Waiting(held=HeldBack("other", 5000.0))),
         facts(0),
     ),
-    (absence.claude_is_away, waits.reserve_is_reached): (
+    (waits.claude_is_away, waits.reserve_is_reached): (
         RunState(last_outcome=Outcome(Kind.AWAY), waiting=Waiting(windows=LITTLE)),
         facts(0, wall=1000, reserve=KEPT),
     ),
-    (waits.reserve_is_reached, waits.pace_is_kept): (
+    (waits.reserve_is_reached, waits.pace_is_reached): (
         RunState(waiting=Waiting(windows=LITTLE, calls=(999.0,))),
         facts(0, wall=1000, reserve=KEPT, calls_per_hour=1),
     ),
-    (waits.pace_is_kept, schedule.hours_are_closed): (
+    (waits.pace_is_reached, waits.outside_hours): (
         RunState(waiting=Waiting(calls=(999.0,))),
         facts(0, wall=1000, calls_per_hour=1, hours=("22:00-23:00",)),
     ),
-    (schedule.hours_are_closed, trips.failures_make_pauses): (
+    (waits.outside_hours, waits.pause_after_failure): (
         RunState(last_outcome=CRASH),
         facts(0, wall=1000, hours=("22:00-23:00",), delay=2.0),
     ),
-    (trips.failures_make_pauses, between.paused): (
+    (waits.pause_after_failure, steering.pause): (
         RunState(last_outcome=CRASH, requests=PAUSE),
         facts(0, wall=1000, delay=2.0),
     ),
-    (between.paused, between.pause_between_iterations): (RunState(last_ended=1.0, requests=PAUSE), facts(2, delay=9.0)),
-    (between.pause_between_iterations, between.user_is_asked): (
+    (steering.pause, waits.pause_between_iterations): (RunState(last_ended=1.0, requests=PAUSE), facts(2, delay=9.0)),
+    (waits.pause_between_iterations, steering.ask_user): (
         RunState(last_ended=1.0),
         facts(2, delay=9.0, attended=True),
     ),
-    (between.user_is_asked, hook_rules.next_iteration_is_due): (BEGUN, facts(0, attended=True)),
-    (hook_rules.next_iteration_is_due, between.begin_the_next): (BEGUN, facts(0)),
+    (steering.ask_user, hooks.next_iteration_is_due): (BEGUN, facts(0, attended=True)),
+    (hooks.next_iteration_is_due, between.begin_next_iteration): (BEGUN, facts(0)),
 }
 
 NEVER_BOTH = {
-    (plan_rules.plan_is_done, between.completed): "one needs a claim, the other that there is none",
-    (plan_rules.claim_is_without_plan, plan_rules.plan_is_done): "one needs a claim, the other that there is none",
+    (plan.plan_is_done, between.completion): "one needs a claim, the other that there is none",
+    (plan.claim_is_without_plan, plan.plan_is_done): "one needs a claim, the other that there is none",
     (proof.claim_must_be_proven, proof.proof_failed): "one needs a claim without a proof, the other the proof",
-    (trips.scripts_are_asked, trips.script_says_stop): "one needs scripts that have not run, the other their results",
+    (breaker.run_stop_scripts, breaker.stop_script): "one needs scripts that have not run, the other their results",
     (waits.limit_is_reached, waits.api_is_in_trouble): "the last outcome is one or the other",
-    (waits.api_is_in_trouble, absence.claude_is_away): "the last outcome is one or the other",
+    (waits.api_is_in_trouble, waits.claude_is_away): "the last outcome is one or the other",
 }
 
 

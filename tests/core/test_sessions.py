@@ -24,8 +24,7 @@ from claude_iterate.core.events.enums import Kind, Reboot, Verb
 from claude_iterate.core.events.groups import Session
 from claude_iterate.core.outcomes.classes import classify
 from claude_iterate.core.outcomes.evidence import Evidence
-from claude_iterate.core.rules.between import decide
-from claude_iterate.core.rules.sessions import FRESH, Continuation, continuation
+from claude_iterate.core.rules.between import Continuation, choose_session, decide
 from claude_iterate.core.rules.verdicts import Begin
 from claude_iterate.core.settings.catalogue import build
 from claude_iterate.core.state.carry_over import carry_over, resume_from
@@ -49,7 +48,7 @@ def finished(kind: Kind = Kind.OK, session: str = ID, context: float | None = 0.
 @pytest.mark.parametrize(
     ("state", "mode", "expected"),
     [
-        (RunState(session=Session(ID)), "fresh", FRESH),
+        (RunState(session=Session(ID)), "fresh", Continuation(None)),
         (RunState(), "resume", Continuation("")),
         (RunState(session=Session(ID)), "resume", Continuation(ID)),
         (RunState(session=Session(ID, 0.85)), "resume", Continuation(ID)),
@@ -59,7 +58,7 @@ def finished(kind: Kind = Kind.OK, session: str = ID, context: float | None = 0.
 )
 def test_only_a_good_session_of_our_own_goes_on(state: RunState, mode: str, expected: Continuation) -> None:
     """What Claude printed in the place of an id never becomes an option."""
-    assert continuation(state, build({"session": mode}), 0.0) == expected
+    assert choose_session(state, build({"session": mode}), 0.0) == expected
 
 
 @pytest.mark.parametrize("redline", [7, 28, 57, 58, 85, 99])
@@ -67,8 +66,8 @@ def test_a_full_context_begins_a_fresh_session_and_says_so(redline: int) -> None
     """Above the redline, not at it, whatever binary fractions make of a percentage."""
     settings = build({"session": "resume", "context_redline": redline})
     at, above = (RunState(session=Session(ID, (redline + more) / 100)) for more in (0.0, 0.01))
-    assert continuation(at, settings, 0.0) == Continuation(ID)
-    assert continuation(above, settings, 0.0) == Continuation("", Rebooted(Reboot.REDLINE, ID, above.session.context))
+    assert choose_session(at, settings, 0.0) == Continuation(ID)
+    assert choose_session(above, settings, 0.0) == Continuation("", Rebooted(Reboot.REDLINE, ID, above.session.context))
 
 
 @pytest.mark.setting("session_expiry")
@@ -78,14 +77,14 @@ def test_a_session_that_was_not_used_for_long_is_not_resumed() -> None:
     used = state.session.used
     assert used == state.last_at
     day = build({"session": "resume"})
-    assert continuation(state, day, used + 86400) == Continuation(ID)
-    assert continuation(state, day, used + 86401) == Continuation("", Rebooted(Reboot.EXPIRED, ID, 0.5))
+    assert choose_session(state, day, used + 86400) == Continuation(ID)
+    assert choose_session(state, day, used + 86401) == Continuation("", Rebooted(Reboot.EXPIRED, ID, 0.5))
     hour = build({"session": "resume", "session_expiry": 3600.0})
-    assert continuation(state, hour, used + 3601).session == ""
+    assert choose_session(state, hour, used + 3601).session == ""
     never = build({"session": "resume", "session_expiry": 0.0})
-    assert continuation(state, never, used + 1e9) == Continuation(ID)
+    assert choose_session(state, never, used + 1e9) == Continuation(ID)
     killed = after(RunStarted("r2", "w", "loop", 5, 1, "h", "0", ("c",), resumed=resume_from("r1", state, 9)))
-    assert continuation(killed, hour, used + 3601).session == ""
+    assert choose_session(killed, hour, used + 3601).session == ""
 
 
 def test_reboots_are_recorded_once_and_counted() -> None:
@@ -93,13 +92,13 @@ def test_reboots_are_recorded_once_and_counted() -> None:
     asked = after(STARTED, IterationStarted(1), Requested(Verb.REBOOT), finished(Kind.REBOOTED))
     resume, fresh = build({"session": "resume"}), build({})
     for settings in (resume, fresh):
-        assert continuation(asked, settings, 9.0).reboot == Rebooted(Reboot.USER, ID, 0.5)
+        assert choose_session(asked, settings, 9.0).reboot == Rebooted(Reboot.USER, ID, 0.5)
     between = after(STARTED, IterationStarted(1), finished(), Requested(Verb.REBOOT))
-    assert continuation(between, resume, 9.0).reboot == Rebooted(Reboot.USER, ID, 0.5)
+    assert choose_session(between, resume, 9.0).reboot == Rebooted(Reboot.USER, ID, 0.5)
     spoilt = after(STARTED, finished(), IterationStarted(2, resumes=ID), finished(Kind.SESSION, ""))
-    assert continuation(spoilt, resume, 9.0).reboot == Rebooted(Reboot.SESSION, ID, 0.5)
+    assert choose_session(spoilt, resume, 9.0).reboot == Rebooted(Reboot.SESSION, ID, 0.5)
     nothing = after(STARTED, Requested(Verb.REBOOT))
-    assert continuation(nothing, resume, 9.0).reboot is None
+    assert choose_session(nothing, resume, 9.0).reboot is None
     done = fold_from(asked, [Entry(9, 9.0, 9.0, IterationStarted(1)), Entry(10, 9.0, 9.0, Rebooted(Reboot.USER, ID))])
     assert (done.reboots, done.session) == (1, Session())
     again = after(RunStarted("r2", "w", "loop", 5, 1, "h", "0", ("c",), resumed=resume_from("r1", done, 9)))

@@ -19,7 +19,7 @@ from claude_iterate.core.events import (
 from claude_iterate.core.events.enums import Cause, Kind, Verb, Why
 from claude_iterate.core.rules.between import decide, decide_start
 from claude_iterate.core.rules.during import decide_check
-from claude_iterate.core.rules.steering import effect_of, signal_came
+from claude_iterate.core.rules.steering import effect_of, stop_signal
 from claude_iterate.core.rules.verdicts import Cut, Finish, Wait
 from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
@@ -48,7 +48,7 @@ WAITING = after(WaitStarted(Why.TRANSIENT, 9.0))
 )
 def test_only_the_first_ctrl_c_in_an_iteration_is_patient(state: RunState, name: str, now: bool) -> None:
     """Only an iteration is worth waiting for; a check or a review can be repeated."""
-    assert signal_came(state, name) == StopRequested(name, now)
+    assert stop_signal(state, name) == StopRequested(name, now)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_run_without_its_folder_ends() -> None:
     """Whatever else there would be to do."""
     verdict = decide(WAITING, facts(0, workspace_gone="/w"))
     assert isinstance(verdict, Finish)
-    assert (verdict.reason, verdict.detail) == ("agent_failed", "the workspace's folder is gone: /w")
+    assert (verdict.reason, verdict.detail) == ("agent_failed", "The workspace's folder is gone: /w")
 
 
 def test_a_run_whose_folder_is_another_ones_ends() -> None:

@@ -28,7 +28,7 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.enums import Kind, Why
 from claude_iterate.core.reports.status import Status
-from claude_iterate.core.rules import trips
+from claude_iterate.core.rules import breaker
 from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Begin, Finish, RunStopScripts, Verdict
@@ -96,7 +96,7 @@ def test_crashes_are_named_where_nothing_moves(crashes: int, said: str) -> None:
     rows = [iteration(number, Kind.OK if number <= 3 - crashes else Kind.CRASH) for number in (1, 2, 3)]
     found = verdict(after(*rows), no_progress=3)
     assert isinstance(found, Finish)
-    assert found.cause == f"Nothing moves: 3 iterations in a row without progress{said}"
+    assert found.cause == f"No progress in 3 iterations in a row{said}"
 
 
 def test_progress_in_between_begins_the_count_again() -> None:
@@ -148,14 +148,14 @@ def test_the_end_of_a_run_in_which_nothing_moves_is_a_sentence() -> None:
     ]
     found = verdict(after(*silent))
     assert isinstance(found, Finish)
-    assert found.cause == "Nothing moves: 3 iterations in a row without progress"
-    assert found.next == "claude-iterate run my-task --reset"
+    assert found.cause == "No progress in 3 iterations in a row"
+    assert found.next == "claude-iterate run t --reset"
     assert found.detail == "no commit, no changed file; the last iteration wrote no report"
     assert "outside of this project" not in found.advice
     counting = verdict(after(*(iteration(number, status=Status(False, number, 50)) for number in (1, 2, 3))))
     assert isinstance(counting, Finish)
     assert counting.detail == "no commit, no changed file"
-    assert counting.advice.endswith("claude-iterate config stop.no_progress 0 --workspace my-task")
+    assert counting.advice.endswith("claude-iterate config stop.no_progress 0 --workspace t")
 
 
 @pytest.mark.parametrize("kind", [Kind.SKIPPED, Kind.DENIED, Kind.INTERRUPTED])
@@ -206,7 +206,7 @@ def test_red_tests_in_a_row_end_a_run(runs: str, most: int, reason: str) -> None
 
 @pytest.mark.parametrize(
     ("tests", "detail"),
-    [(RED, "2 red, 1 green: a, b"), (TestCounts(4, 1, 2), "3 red, 4 green"), (None, "")],
+    [(RED, "2 failed, 1 passed: a, b"), (TestCounts(4, 1, 2), "3 failed, 4 passed"), (None, "")],
     ids=["names", "numbers", "unknown"],
 )
 def test_the_end_names_the_red_tests(tests: TestCounts | None, detail: str) -> None:
@@ -273,7 +273,7 @@ def test_scripts_are_asked_once_after_each_iteration() -> None:
     said = StopScriptsRun(1, (ScriptResult("./a", 1), ScriptResult("./b", 0, output="enough\nfor today")))
     found = decide(after([*answered, said]), known)
     assert isinstance(found, Finish)
-    assert (found.reason, found.detail) == ("script", "`./b` ended with 0: enough for today")
+    assert (found.reason, found.detail) == ("script", "`./b` exited with 0: enough for today")
 
 
 def carried_after(*rows: list[Event], ending: RunFinished) -> Carried:
@@ -305,7 +305,7 @@ def test_a_trip_is_handed_on_with_its_reason_run_and_time() -> None:
     verified = carry_over(after([RunFinished("verification_failed")], first=started(carried)))
     assert verified.breaker == carried.breaker
     assert after(first=started(carried, dry_run=True)).streaks.unmoved == 0
-    assert trips.refusal("t", TRIP) == "t was stopped after 3 iterations without progress (run 12)."
+    assert breaker.refusal("t", TRIP) == "t was stopped after 3 iterations without progress (run 12)."
 
 
 def test_a_reset_clears_everything() -> None:
@@ -330,9 +330,9 @@ def test_a_trial_iteration_closes_the_breaker_or_trips_it_again() -> None:
 
 def test_the_cooldown_is_counted_from_the_trip() -> None:
     """Without the setting a reset is needed."""
-    assert trips.cooldown_left(TRIP, None, 5000.0) is None
-    assert trips.cooldown_left(TRIP, 60.0, 150.0) == 10.0
-    assert trips.cooldown_left(TRIP, 60.0, 161.0) == -1.0
+    assert breaker.cooldown_left(TRIP, None, 5000.0) is None
+    assert breaker.cooldown_left(TRIP, 60.0, 150.0) == 10.0
+    assert breaker.cooldown_left(TRIP, 60.0, 161.0) == -1.0
 
 
 @pytest.mark.parametrize(("failures", "pause"), [(1, 5.0), (2, 10.0), (3, 20.0), (9, 300.0)])

@@ -96,7 +96,7 @@ SCENES = {
     ),
     "no_progress": Scene(
         "no_progress",
-        "Nothing moves: 3 iterations in a row without progress",
+        "No progress in 3 iterations in a row",
         f"{RUN} --reset",
         [[INIT, RESULT]],
         {"stop.no_progress": 3},
@@ -110,7 +110,7 @@ SCENES = {
     ),
     "test_failures": Scene(
         "test_failures",
-        "The tests stay red: 1 iteration (1 red, 2 green)",
+        "Tests keep failing: 1 iteration (1 failed, 2 passed)",
         f"{RUN} --reset",
         [proceed()],
         {"stop.test_failures": 1, "commands.test": "echo '2 passed, 1 failed in 0.1s'; exit 1"},
@@ -124,7 +124,7 @@ SCENES = {
     ),
     "script": Scene(
         "script",
-        "A stop script says that the run is to end: `test -e fixed || echo enough` ended with 0: enough",
+        "A stop script ended the run: `test -e fixed || echo enough` exited with 0: enough",
         f"{RUN} --reset",
         [proceed()],
         {"stop.scripts": ["test -e fixed || echo enough"]},
@@ -184,7 +184,7 @@ SCENES = {
     ),
     "denied": Scene(
         "agent_failed",
-        "Claude got no further, because it is not allowed to use Bash(npm test:*)",
+        "Claude made no progress, because it is not allowed to use Bash(npm test:*)",
         f"{RUN} --allow 'Bash(npm test:*)'",
         [[INIT, {"result": DENIED}]],
     ),

@@ -34,7 +34,7 @@ def program(loop: Loop) -> Path:
 
 def test_one_401_after_a_good_iteration(loop: Loop) -> None:
     """It is a wait like all others: shown, in the journal, ended by `retry`; the iteration keeps its number."""
-    loop.patch("core.rules.absence", PAUSES=AN_HOUR)
+    loop.patch("core.rules.waits", AWAY_PAUSES=AN_HOUR)
     loop.make()
     loop.script(MORE, REFUSED, DONE)
     process = loop.start("run", "my-task")
@@ -50,7 +50,7 @@ def test_one_401_after_a_good_iteration(loop: Loop) -> None:
 
 def test_a_login_that_stays_lost_ends_the_run(loop: Loop) -> None:
     """After the tries, as it would have before them: with the advice to log in."""
-    loop.patch("core.rules.absence", PAUSES=AT_ONCE)
+    loop.patch("core.rules.waits", AWAY_PAUSES=AT_ONCE)
     loop.make()
     loop.script(MORE, REFUSED)
     done = loop.run()
@@ -60,7 +60,7 @@ def test_a_login_that_stays_lost_ends_the_run(loop: Loop) -> None:
 
 def test_a_claude_that_was_never_there_is_not_waited_for(loop: Loop) -> None:
     """In its first iteration a run ends at once."""
-    loop.patch("core.rules.absence", PAUSES=AN_HOUR)
+    loop.patch("core.rules.waits", AWAY_PAUSES=AN_HOUR)
     loop.make()
     loop.script(REFUSED)
     assert loop.run().code == 1
@@ -69,7 +69,7 @@ def test_a_claude_that_was_never_there_is_not_waited_for(loop: Loop) -> None:
 
 def test_a_claude_that_stays_away_ends_the_run(loop: Loop) -> None:
     """After the tries, with what is missing."""
-    loop.patch("core.rules.absence", PAUSES=AT_ONCE)
+    loop.patch("core.rules.waits", AWAY_PAUSES=AT_ONCE)
     loop.make()
     loop.script([MORE[0], {"shell": f"rm {program(loop)}"}, *MORE[1:]])
     done = loop.run()
@@ -79,7 +79,7 @@ def test_a_claude_that_stays_away_ends_the_run(loop: Loop) -> None:
 
 def test_an_upgrade_that_takes_claude_away(loop: Loop) -> None:
     """The program is missing between two iterations, and is there again when it is looked for."""
-    loop.patch("core.rules.absence", PAUSES=AN_HOUR)
+    loop.patch("core.rules.waits", AWAY_PAUSES=AN_HOUR)
     loop.make()
     claude = program(loop)
     aside = claude.with_name("aside")

@@ -41,7 +41,7 @@ def test_an_agent_that_does_nothing_ends_after_three_iterations_and_stays_ended(
     loop.script(IDLE)
     done = loop.run("-m", "50", "--detailed-exit-code")
     assert (done.code, numbers(loop), reason(loop)) == (4, [1, 2, 3], "no_progress")
-    assert "❌ Nothing moves: 3 iterations in a row without progress" in done.err
+    assert "❌ No progress in 3 iterations in a row" in done.err
     assert "Next: claude-iterate run my-task --max-iterations 50 --reset" in done.err
     assert "⚠ Iteration 1: Claude wrote no report" in done.err
     assert "no progress 3/3" in loop.call("show", "my-task").out

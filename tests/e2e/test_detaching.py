@@ -75,7 +75,7 @@ def test_key_d_gives_the_shell_its_terminal_back(loop: Loop, terminal: Open) -> 
     until(lambda: not screen.echoes)
     screen.type("d")
     assert screen.finish() == 0
-    screen.await_text("Detached: my-task goes on without its terminal.")
+    screen.await_text("Detached: my-task continues without its terminal.")
     screen.await_text("claude-iterate attach my-task")
     shown = screen.seen
     screen.close()

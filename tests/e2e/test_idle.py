@@ -36,7 +36,7 @@ def test_iterations_without_a_word_and_without_a_change_end_the_run(loop: Loop, 
     assert (done.code, numbers(loop)) == (4, [1, 2])
     assert "⚠ Iteration 1: Claude wrote no report" in done.err
     assert "✓" not in done.err
-    assert "❌ Nothing moves: 2 iterations in a row without progress" in done.err
+    assert "❌ No progress in 2 iterations in a row" in done.err
     assert loop.events("RunFinished")[0]["detail"] == "no commit, no changed file; the last iteration wrote no report"
     assert "You wrote no report" in prompt(loop, 2)
     assert "You wrote no report" not in prompt(loop, 1)

@@ -168,8 +168,8 @@ def test_instructions_that_one_run_replaced_are_told_by_the_next(loop: Loop) -> 
     loop.make("- [ ] one\n")
     part = """report '{"complete": false, "iteration": "'$(id)'"}'"""
     acts(loop, f"echo 'Do nothing.' > $W/INSTRUCTIONS.md; {part}", CLAIM)
-    assert "another text than when the run began" in loop.run("-m", "1").out
-    told = "⚠ INSTRUCTIONS.md was given another text during an earlier run, and has it still"
+    assert "was replaced during the run" in loop.run("-m", "1").out
+    told = "⚠ INSTRUCTIONS.md was replaced during an earlier run, and has it still"
     assert told in loop.run().out
     assert told not in loop.run("--again").out
 

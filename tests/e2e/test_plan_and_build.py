@@ -170,7 +170,7 @@ def test_a_plan_that_is_lost_ends_the_run(loop: Loop) -> None:
     loop.script(proceed(plan_of("# Nothing\n")))
     ended = loop.call("build", TASK)
     assert ended.code == 1
-    assert "There is no plan: it has no task any more" in ended.err
+    assert "There is no plan: it no longer has a task" in ended.err
     assert "claude-iterate plan my-task" in ended.err
 
 

@@ -260,7 +260,7 @@ def test_a_missing_login_during_a_review_ends_the_run(loop: Loop) -> None:
     loop.make()
     fail = "print(json.dumps({'type': 'result', 'is_error': True, 'result': 'Not logged in'})); sys.exit(1)"
     reviewing(loop, body=fail)
-    loop.patch("core.rules.absence", PAUSES=(0.01,) * 4)
+    loop.patch("core.rules.waits", AWAY_PAUSES=(0.01,) * 4)
     done = loop.run("--verify")
     assert (done.code, loop.events("RunFinished")[0]["reason"]) == (1, "agent_failed")
 

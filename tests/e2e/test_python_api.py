@@ -60,7 +60,7 @@ def test_a_run_is_steered_and_noted(loop: Loop) -> None:
         (loop.workspace / "go").touch()
         until(lambda: loop.events("IterationFinished"))
         resumed = task.ask("resume")
-        assert (resumed.answered, resumed.effective, resumed.text) == (True, True, "Going on.")
+        assert (resumed.answered, resumed.effective, resumed.text) == (True, True, "Continuing.")
         assert (run.wait(PATIENCE), run.view().reason, run.warnings) == (10, "completed", ())
     assert "Use tabs." in Path(loop.record(2)["stdin"]).read_text()
     assert [type(entry.event).__name__ for entry in run.events()][-1] == "RunFinished"

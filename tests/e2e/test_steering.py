@@ -71,7 +71,7 @@ def test_pause_lets_the_iteration_finish_and_holds_until_resume(loop: Loop) -> N
     (loop.workspace / "go").touch()
     until(lambda: loop.events("IterationFinished"))
     assert say(loop, "pause") == "Already paused.\n"
-    assert "Going on" in say(loop, "resume")
+    assert "Continuing" in say(loop, "resume")
     assert loop.finish(process).code == 0
     assert outcomes(loop) == [(1, "ok"), (2, "ok")]
     kinds = order(loop)
@@ -132,7 +132,7 @@ def test_skip_ends_the_iteration_and_the_next_begins(loop: Loop) -> None:
     loop.env["CLAUDE_ITERATE_DELAY"] = "1h"
     loop.script(HANGING, DONE)
     process = running(loop)
-    assert "Iteration 1 is ended now" in say(loop, "skip")
+    assert "Iteration 1 ends now" in say(loop, "skip")
     done = loop.finish(process)
     assert done.code == 0
     assert "↷ Iteration 1 skipped" in done.err
@@ -192,7 +192,7 @@ def test_a_run_that_waits_can_be_paused(loop: Loop) -> None:
     until(lambda: loop.events("WaitEnded"))
     assert "begins with fresh context" in say(loop, "reboot")
     assert "no iteration to skip" in say(loop, "skip")
-    assert "Going on" in say(loop, "resume")
+    assert "Continuing" in say(loop, "resume")
     assert loop.finish(process).code == 0
     kinds = order(loop)
     assert "IterationStarted" not in kinds[kinds.index("pause") : kinds.index("resume")]

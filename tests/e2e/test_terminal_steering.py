@@ -23,7 +23,7 @@ def test_keys_are_the_same_requests(loop: Loop, terminal: Open) -> None:
     screen.type("n")
     screen.await_text("Iteration 1 skipped")
     screen.type("p")
-    screen.await_text("Going on.")
+    screen.await_text("Continuing.")
     (loop.workspace / "go").touch()
     assert screen.finish() == 0
     assert [(event["verb"], event["by"]) for event in loop.events("Requested")] == [
@@ -123,7 +123,7 @@ def test_an_open_question_holds_nothing_up(loop: Loop, terminal: Open) -> None:
     screen = terminal("run", "my-task", "--attended")
     screen.await_text("Iteration 1? ")
     assert "Paused" in say(loop, "pause")
-    assert "Going on" in say(loop, "resume")
+    assert "Continuing" in say(loop, "resume")
     screen.type("\x03")
     assert screen.finish() == 130
     assert order(loop).count("IterationStarted") == 0

@@ -29,7 +29,7 @@ def test_a_check_that_is_red_then_green_on_the_same_project_is_called_flaky(loop
     done = loop.run()
     assert (done.code, codes(loop)) == (0, [1, 0])
     assert "⚠ Flaky: it was red before, and no file changed since." in done.err
-    assert "is flaky: it was green once and red once, and no file changed in between." in done.out
+    assert "is flaky: it passed once and failed once, and no file changed in between." in done.out
     assert "flaky" in loop.call("show", "my-task").out
     told = json.loads(loop.call("show", "my-task", "--json").out)
     assert [check["flaky"] for check in told["proof"]["checks"]] == [True]
@@ -46,7 +46,7 @@ def test_a_flaky_check_is_named_to_the_next_prompt_and_over_runs(loop: Loop) -> 
     assert loop.run().code == 0
     luck.touch()
     loop.run("--again")
-    assert "is flaky: it was green once and red once" in Path(loop.record(3)["stdin"]).read_text()
+    assert "is flaky: it passed once and failed once" in Path(loop.record(3)["stdin"]).read_text()
 
 
 def test_a_review_that_says_yes_after_no_on_the_same_project_is_reported(loop: Loop) -> None:
@@ -100,7 +100,7 @@ def test_checks_that_always_change_the_project_prove_nothing(loop: Loop) -> None
     loop.script(CLAIM)
     done = loop.run("--detailed-exit-code")
     assert (done.code, codes(loop)) == (5, [0, 0])
-    assert "the checks change the project, also when they run again: log.txt" in done.err
+    assert "the checks change the project, even when they run again: log.txt" in done.err
 
 
 def test_a_check_that_spoils_what_another_proved_is_found_out(loop: Loop) -> None:

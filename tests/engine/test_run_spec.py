@@ -24,7 +24,17 @@ def test_the_rules_know_all_that_was_planned(tmp_path: Path) -> None:
     mode, line = MODES["iterative"], CommandLine(options=(("--max-cost", "2"),))
     plan = plan_in(tmp_path, mode=mode, settings=settings, purpose=Purpose.VERIFY, command_line=line, checks_only=True)
     facts = plan.facts(1.0, 2.0)
-    known = Facts(1.0, 2.0, settings, 9, True, Purpose.VERIFY, command_line=line, mode=mode, checks_only=True)
+    known = Facts(
+        1.0,
+        2.0,
+        settings,
+        9,
+        True,
+        Purpose.VERIFY,
+        command_line=line.of("verify", plan.layout.name),
+        mode=mode,
+        checks_only=True,
+    )
     assert facts == replace(known, zone=facts.zone)
     assert isinstance(facts.zone, LocalZone)
 

@@ -60,7 +60,7 @@ def test_its_git_clean_loses_neither_task_nor_report(real: RealLoop) -> None:
 
 def test_one_401_after_a_good_iteration_is_tried_again(real: RealLoop) -> None:
     """The same iteration is done again after a few seconds."""
-    real.patch("core.rules.absence", PAUSES=(0.1,) * 4)
+    real.patch("core.rules.waits", AWAY_PAUSES=(0.1,) * 4)
     real.make()
     real.api.script(
         real.report(False),

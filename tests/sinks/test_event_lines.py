@@ -45,14 +45,14 @@ PAUSING = RunState(requests=Requests(paused=True), call=Call(3, 0.0))
         (Verb.PAUSE, ITERATION, "The run pauses after iteration 3."),
         (Verb.PAUSE, WAITING, "when the wait is over"),
         (Verb.PAUSE, PAUSED, "Already paused"),
-        (Verb.PAUSE, PAUSING, "The run pauses after iteration 3 (already asked for)."),
-        (Verb.RESUME, PAUSED, "Going on"),
+        (Verb.PAUSE, PAUSING, "The run pauses after iteration 3 (already requested)."),
+        (Verb.RESUME, PAUSED, "Continuing"),
         (Verb.RESUME, PAUSING, "does not pause"),
         (Verb.RESUME, BETWEEN, "was not paused"),
         (Verb.STOP, ITERATION, "The run stops after iteration 3."),
         (Verb.STOP, WAITING, "stops now"),
         (Verb.STOP, REVIEW, "stops now"),
-        (Verb.SKIP, ITERATION, "Iteration 3 is ended now."),
+        (Verb.SKIP, ITERATION, "Iteration 3 ends now."),
         (Verb.SKIP, PAUSING, "stays paused"),
         (Verb.SKIP, REVIEW, "being verified"),
         (Verb.SKIP, CHECK, "being verified"),
@@ -64,7 +64,7 @@ PAUSING = RunState(requests=Requests(paused=True), call=Call(3, 0.0))
         (Verb.SKIP, WAITING, "The wait is over."),
         (Verb.SKIP, PAUSED, "no iteration to skip"),
         (Verb.SKIP, BETWEEN, "begins now"),
-        (Verb.REBOOT, ITERATION, "done again with fresh context"),
+        (Verb.REBOOT, ITERATION, "repeated with fresh context"),
         (Verb.REBOOT, BETWEEN, "The next iteration begins with fresh context"),
         (Verb.RETRY, WAITING, "It tries again now"),
         (Verb.RETRY, ITERATION, "there is nothing to retry"),
@@ -88,7 +88,7 @@ def test_the_answer_names_the_workspace(started: MakeStarted) -> None:
 def test_what_other_events_tell_is_not_told_twice() -> None:
     """A stop has a line of its own, an answer none."""
     assert requested(Requested(Verb.STOP), ITERATION) == requested(Requested(Verb.GO, "answer"), BETWEEN) == []
-    assert requested(Requested(Verb.SKIP), ITERATION) == ["Iteration 3 is ended now."]
+    assert requested(Requested(Verb.SKIP), ITERATION) == ["Iteration 3 ends now."]
     assert requested(Requested(Verb.SKIP, "answer"), BETWEEN) == []
 
 

@@ -58,7 +58,7 @@ def test_nothing_continues_while_the_run_is_paused(entry: MakeEntry, started: Ma
     """The wait is over, the pause is not."""
     assert fold([entry(started()), entry(Requested(Verb.PAUSE))]).paused
     assert run_lines.wait_ended(WaitEnded(Why.USAGE_LIMIT, "retry"), paused=True) == []
-    assert run_lines.wait_ended(WaitEnded(Why.USAGE_LIMIT, "retry"), paused=False) == ["Going on (retry)."]
+    assert run_lines.wait_ended(WaitEnded(Why.USAGE_LIMIT, "retry"), paused=False) == ["Continuing (retry)."]
 
 
 def test_a_refused_claim_has_its_cause_in_its_line() -> None:

@@ -14,7 +14,7 @@ from claude_iterate.cli.invocation import Invocation, on_terminal
 from claude_iterate.cli.terminal_user import Keys, listen_for_keys
 from claude_iterate.core.events import Entry
 from claude_iterate.core.events.enums import Verb, exit_code
-from claude_iterate.core.rules.next_steps import CommandLine, go_on
+from claude_iterate.core.rules.next_steps import CommandLine, continue_command
 from claude_iterate.core.state.condition import recorded_settings
 from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
@@ -110,7 +110,7 @@ class AttachedTerminal:
             output.note(f"  See what there is: {shlex.join((*self._line.program, 'list'))}")
             return KILLED
         state = fold(journal_reader.milestones(self._layout.journal(found.run)))
-        step = go_on(state if state.started is not None else RunState(started=found.started))
+        step = continue_command(state if state.started is not None else RunState(started=found.started))
         output.warn(f"The run was killed: its process (pid {found.started.pid}) is gone, and its journal has no end.")
         output.note(f"  Go on: {step}")
         return KILLED

@@ -145,7 +145,7 @@ CLASSES: tuple[Class, ...] = (
         Kind.AWAY,
         "Claude worked before in this run and cannot be called now: it is not there, or not logged in.",
         "It is tried again for a minute.",
-        lambda _: False,  # `core.rules.absence` says when; it depends on the run, not on the call
+        lambda _: False,  # `core.rules.waits` says when; it depends on the run, not on the call
     ),
     Class(
         Kind.SESSION,

@@ -5,23 +5,18 @@ Between iterations the first rule with an opinion wins. While Claude works, `cor
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
-from claude_iterate.core.events.enums import ONE_OFF, Kind
+import msgspec
+
+from claude_iterate.core.events import Rebooted
+from claude_iterate.core.events.enums import ONE_OFF, Kind, Reboot
 from claude_iterate.core.outcomes.classes import FINE
-from claude_iterate.core.rules import (
-    absence,
-    breaker,
-    hook_rules,
-    next_steps,
-    proof,
-    schedule,
-    trips,
-    waits,
-)
+from claude_iterate.core.rules import breaker, hooks, plan, proof, steering, waits
 from claude_iterate.core.rules.facts import Facts
-from claude_iterate.core.rules.plans import plan_rules
-from claude_iterate.core.rules.verdicts import Ask, Begin, Finish, MakeOneOffCall, Measure, Verdict, Wait
+from claude_iterate.core.rules.verdicts import Begin, Finish, MakeOneOffCall, Measure, Verdict
+from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.state.run_state import RunState
 
 Between = Callable[[RunState, Facts], Verdict | None]
@@ -30,15 +25,13 @@ Between = Callable[[RunState, Facts], Verdict | None]
 def workspace_is_gone(state: RunState, facts: Facts) -> Verdict | None:
     """The workspace's folder was deleted, renamed or moved, or another workspace was put in its place:
     **agent_failed**."""
-    how = "It was deleted, renamed or moved while the run was on, perhaps by Claude or by a check."
+    how = "It was deleted, renamed or moved during the run, perhaps by Claude or by a check."
     if facts.workspace_gone:
-        gone = f"the workspace's folder is gone: {facts.workspace_gone}"
-        look = next_steps.command(facts.command_line, "list")
-        return Finish("agent_failed", gone, f"{how} Put it back.", gone[:1].upper() + gone[1:], look)
+        gone = f"The workspace's folder is gone: {facts.workspace_gone}"
+        return Finish("agent_failed", gone, f"{how} Restore it.", gone, facts.command_line.command("list"))
     if facts.workspace_replaced:
-        other = f"the workspace's folder was replaced by another one: {facts.workspace_replaced}"
-        advice = f"{how} The next run works with the new one."
-        return Finish("agent_failed", other, advice, other[:1].upper() + other[1:])
+        other = f"The workspace's folder was replaced by another one: {facts.workspace_replaced}"
+        return Finish("agent_failed", other, f"{how} The next run works with the new one.", other)
     return None
 
 
@@ -53,18 +46,18 @@ def one_off_call(state: RunState, facts: Facts) -> Verdict | None:
         return None
     if outcome.kind in FINE:
         return Finish("completed")
-    return breaker.failed(outcome, outcome.message, state, facts)
+    return breaker.end_after_failure(outcome, outcome.message, facts)
 
 
 def work_is_unmeasured(state: RunState, facts: Facts) -> Verdict | None:
-    """What the last iteration did is not measured yet, and no one is in a hurry: measure it. Rules about progress come
-    after this one; a run that goes on measures what a killed one could not."""
-    hurry = state.stop is not None and state.stop.now
+    """The work of the last iteration is not measured yet, and no urgent stop was requested: measure it. Rules about
+    progress come after this one; a run that continues a killed one measures what that one could not."""
+    urgent = state.stop is not None and state.stop.now
     unmeasured = facts.measures and state.iterations > state.work.measured
-    return Measure(state.iterations) if unmeasured and not hurry else None
+    return Measure(state.iterations) if unmeasured and not urgent else None
 
 
-def completed(state: RunState, facts: Facts) -> Verdict | None:
+def completion(state: RunState, facts: Facts) -> Verdict | None:
     """The agent reported `complete: true` in the iteration that just ended, and the proof (if one is wanted) holds:
     **completed**. An iteration that a stop cut short completes nothing; nor does, without a proof, a report that says
     `blocked` as well."""
@@ -79,57 +72,23 @@ def completed(state: RunState, facts: Facts) -> Verdict | None:
     return Finish("completed", status.summary or "")
 
 
-def stop_was_asked(state: RunState, facts: Facts) -> Verdict | None:
-    """Ctrl-C: **interrupted**; SIGTERM or SIGHUP: **terminated**; `stop`: **stopped**."""
-    if state.stop is None:
-        return None
-    by = state.stop.by
-    if by == "SIGINT":
-        return Finish("interrupted", by)
-    if not by.startswith("SIG"):
-        return Finish("stopped", f"by {by}")
-    outlive = "To let a run go on without its terminal: start it with --detach, or press d while it is shown."
-    return Finish("terminated", by, outlive if by == "SIGHUP" else "")
-
-
-def paused(state: RunState, facts: Facts) -> Verdict | None:
-    """The user said `pause`: wait for `resume`."""
-    return Wait(float("inf")) if state.paused else None
-
-
-def pause_between_iterations(state: RunState, facts: Facts) -> Verdict | None:
-    """`delay` seconds have not passed since the last iteration of this process: wait; not where a dry run plays a
-    recorded run."""
-    if state.started is not None and state.started.cassette:
-        return None
-    if not state.last_ended or facts.now >= state.last_ended + facts.settings.delay:
-        return None
-    return Wait(state.last_ended + facts.settings.delay)
-
-
-def user_is_asked(state: RunState, facts: Facts) -> Verdict | None:
-    """Attended mode, and the user has not said `go` for this iteration yet: ask."""
-    number = state.iterations + 1
-    return Ask(number) if facts.settings.attended and state.requests.approved < number else None
-
-
-def begin_the_next(state: RunState, facts: Facts) -> Verdict | None:
-    """Otherwise: the next iteration begins."""
+def begin_next_iteration(state: RunState, facts: Facts) -> Verdict | None:
+    """Otherwise: begin the next iteration."""
     return Begin(state.iterations + 1)
 
 
 PROOF_RULES: tuple[Between, ...] = (
-    stop_was_asked,
+    steering.stop,
     breaker.time_is_up,
     proof.proof_was_changed,
     proof.check_is_next,
-    proof.check_is_red,
+    proof.check_has_failed,
     proof.checks_changed_the_project,
     proof.checks_have_passed,
     proof.review_is_next,
     proof.evidence_is_complete,
 )
-"""What is next in a proof that is under way. When a stop or the end of time breaks it off, the claim is unproven."""
+"""What is next in a proof that is under way. A stop or the time limit interrupts it, and the claim stays unproven."""
 
 
 def proof_is_under_way(state: RunState, facts: Facts) -> Verdict | None:
@@ -143,51 +102,51 @@ BETWEEN_RULES: tuple[Between, ...] = (
     proof_is_under_way,
     workspace_is_gone,
     one_off_call,
-    plan_rules.plan_is_unread,
+    plan.plan_is_unread,
     work_is_unmeasured,
-    hook_rules.iteration_finished_is_due,
-    hook_rules.hook_aborts,
+    hooks.iteration_finished_is_due,
+    hooks.hook_aborts,
     proof.claim_is_outdated,
     proof.claim_was_withdrawn,
     proof.claim_was_cut_off,
-    plan_rules.claim_is_without_plan,
-    plan_rules.plan_is_done,
-    completed,
-    stop_was_asked,
+    plan.claim_is_without_plan,
+    plan.plan_is_done,
+    completion,
+    steering.stop,
     breaker.time_is_up,
-    hook_rules.started_is_due,
-    hook_rules.iteration_is_skipped,
+    hooks.started_is_due,
+    hooks.iteration_is_skipped,
     proof.claim_must_be_proven,
     proof.proof_failed,
     breaker.agent_is_blocked,
-    plan_rules.plan_is_lost,
+    plan.plan_is_lost,
     breaker.failure_ends_the_run,
-    breaker.denied_again,
+    breaker.repeated_denials,
     breaker.too_many_failures,
-    trips.same_error_again,
-    trips.nothing_moves,
-    trips.tests_stay_red,
-    trips.pattern_was_seen,
-    trips.scripts_are_asked,
-    trips.script_says_stop,
-    trips.trial_moved_nothing,
-    breaker.stagnated,
+    breaker.same_error,
+    breaker.no_progress,
+    breaker.failing_tests,
+    breaker.stop_pattern,
+    breaker.run_stop_scripts,
+    breaker.stop_script,
+    breaker.failed_trial,
+    breaker.stagnation,
     breaker.money_is_spent,
     breaker.iterations_are_used_up,
     waits.wait_is_on,
     waits.another_run_met_the_limit,
     waits.limit_is_reached,
     waits.api_is_in_trouble,
-    absence.claude_is_away,
+    waits.claude_is_away,
     waits.reserve_is_reached,
-    waits.pace_is_kept,
-    schedule.hours_are_closed,
-    trips.failures_make_pauses,
-    paused,
-    pause_between_iterations,
-    user_is_asked,
-    hook_rules.next_iteration_is_due,
-    begin_the_next,
+    waits.pace_is_reached,
+    waits.outside_hours,
+    waits.pause_after_failure,
+    steering.pause,
+    waits.pause_between_iterations,
+    steering.ask_user,
+    hooks.next_iteration_is_due,
+    begin_next_iteration,
 )
 
 
@@ -197,19 +156,45 @@ def decide(state: RunState, facts: Facts) -> Verdict:
 
 
 def nothing_can_be_recorded(state: RunState, facts: Facts) -> Finish | None:
-    """The journal cannot be written, for example because the disk is full: **agent_failed**. What is paid for and not
-    recorded would be done, and paid for, again."""
+    """The journal cannot be written, for example because the disk is full: **agent_failed**. Work that is not recorded
+    would be repeated, and paid for twice."""
     if not facts.unrecorded:
         return None
-    detail = f"what it does could not be recorded: {facts.unrecorded}"
-    cause = f"Nothing more could be recorded: {facts.unrecorded}"
-    return Finish("agent_failed", detail, "Free some space; what is done is done.", cause)
+    cause = f"Nothing more can be recorded: {facts.unrecorded}"
+    return Finish("agent_failed", cause, "Free some space; no work is lost.", cause)
 
 
 STARTING_RULES: tuple[Callable[[RunState, Facts], Finish | None], ...] = (nothing_can_be_recorded,)
-"""Asked when something is about to begin: an iteration, a proof or a one-off call."""
+"""They apply when something is about to begin: an iteration, a proof or a one-off call."""
 
 
 def decide_start(state: RunState, facts: Facts) -> Finish | None:
     """Why nothing may begin now; None when it may."""
     return next((verdict for rule in STARTING_RULES if (verdict := rule(state, facts)) is not None), None)
+
+
+class Continuation(msgspec.Struct, frozen=True):
+    """`session` is the id to resume, empty for a fresh session, None when none is to be kept at all; `reboot` says why
+    a session that could be resumed is not."""
+
+    session: str | None
+    reboot: Rebooted | None = None
+
+
+_SESSION_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+
+
+def choose_session(state: RunState, settings: Settings, wall: float) -> Continuation:
+    """The session of the next iteration, which begins at the moment `wall`: that of the last good call of this run, if
+    it is not too full or too old; otherwise a fresh one. What does not look like an id never reaches a command
+    line."""
+    session = state.session
+    if settings.session != "resume":
+        return Continuation(None, session.reboot)
+    if not _SESSION_ID.fullmatch(session.id):
+        return Continuation("", session.reboot)
+    if settings.session_expiry and session.used and wall - session.used > settings.session_expiry:
+        return Continuation("", Rebooted(Reboot.EXPIRED, session.id, session.context))
+    if round(100 * (session.context or 0.0), 6) > settings.context_redline:
+        return Continuation("", Rebooted(Reboot.REDLINE, session.id, session.context))
+    return Continuation(session.id)

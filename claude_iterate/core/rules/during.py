@@ -6,22 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from claude_iterate.core.events.enums import Cause
+from claude_iterate.core.rules import steering
 from claude_iterate.core.rules.facts import Facts
-from claude_iterate.core.rules.verdicts import Cut, Wait
+from claude_iterate.core.rules.verdicts import Cut, Limit, Wait
 from claude_iterate.core.state.run_state import RunState
 
-Limit = tuple[float, Cut]
 Running = Callable[[RunState, Facts], Limit | None]
-
-
-def stop_now(state: RunState, facts: Facts) -> Limit | None:
-    """A stop was asked for with urgency (second Ctrl-C, SIGTERM, SIGHUP, `stop --now`): at once."""
-    return (facts.now, Cut(Cause.STOPPED)) if state.stop is not None and state.stop.now else None
-
-
-def skip_was_asked(state: RunState, facts: Facts) -> Limit | None:
-    """The user said `skip` or `reboot`: at once."""
-    return (facts.now, Cut(state.requests.cut)) if state.requests.cut is not None else None
 
 
 def lingers_after_result(state: RunState, facts: Facts) -> Limit | None:
@@ -34,12 +24,12 @@ def lingers_after_result(state: RunState, facts: Facts) -> Limit | None:
 
 
 def silent_for_too_long(state: RunState, facts: Facts) -> Limit | None:
-    """Nothing was heard of Claude: `timeouts.idle` after its last sign of life."""
+    """Claude is silent: `timeouts.idle` after its last sign of life."""
     return facts.last_heard + facts.settings.timeouts.idle, Cut(Cause.IDLE, facts.settings.timeouts.idle)
 
 
 def call_too_long(state: RunState, facts: Facts) -> Limit | None:
-    """The call goes on: `timeouts.iteration` after its start."""
+    """The call continues: `timeouts.iteration` after its start."""
     if state.call is None:
         return None
     return state.call.started + facts.settings.timeouts.iteration, Cut(Cause.TIMEOUT, facts.settings.timeouts.iteration)
@@ -51,60 +41,42 @@ def run_too_long(state: RunState, facts: Facts) -> Limit | None:
     return None if most is None else (most - state.elapsed_before, Cut(Cause.DURATION, most))
 
 
+def check_too_long(state: RunState, facts: Facts) -> Limit | None:
+    """The check or stop script continues: `verification.check_timeout` after its start."""
+    most = facts.settings.verification.check_timeout
+    return facts.program_began + most, Cut(Cause.TIMEOUT, most)
+
+
+def hook_too_long(state: RunState, facts: Facts) -> Limit | None:
+    """The hook continues: `hooks.timeout` after its start."""
+    most = facts.settings.hooks.timeout
+    return facts.program_began + most, Cut(Cause.TIMEOUT, most)
+
+
 RUNNING_RULES: tuple[Running, ...] = (
-    stop_now,
-    skip_was_asked,
+    steering.urgent_stop,
+    steering.skip_or_reboot,
     lingers_after_result,
     silent_for_too_long,
     call_too_long,
     run_too_long,
 )
+CHECK_RULES: tuple[Running, ...] = (steering.stop_ends_check, check_too_long, run_too_long)
+HOOK_RULES: tuple[Running, ...] = (steering.signal_ends_hook, hook_too_long)
 
 
-def stop_ends_a_check(state: RunState, facts: Facts) -> Limit | None:
-    """A stop was asked for: at once, because a check can be repeated."""
-    return (facts.now, Cut(Cause.STOPPED)) if state.stop is not None else None
-
-
-def check_too_long(state: RunState, facts: Facts) -> Limit | None:
-    """The check or stop script goes on: `verification.check_timeout` after its start."""
-    most = facts.settings.verification.check_timeout
-    return facts.program_began + most, Cut(Cause.TIMEOUT, most)
-
-
-CHECK_RULES: tuple[Running, ...] = (stop_ends_a_check, check_too_long, run_too_long)
-
-
-def signal_ends_a_hook(state: RunState, facts: Facts) -> Limit | None:
-    """A signal came while the hook ran: at once. The first Ctrl-C lets `iteration_finished` end."""
-    return (facts.now, Cut(Cause.STOPPED)) if state.hooks.hook_signals > 0 else None
-
-
-def hook_too_long(state: RunState, facts: Facts) -> Limit | None:
-    """The hook goes on: `hooks.timeout` after its start."""
-    most = facts.settings.hooks.timeout
-    return facts.program_began + most, Cut(Cause.TIMEOUT, most)
-
-
-HOOK_RULES: tuple[Running, ...] = (signal_ends_a_hook, hook_too_long)
-
-
-def decide_hook(state: RunState, facts: Facts) -> Wait | Cut:
-    """End the hook now, or look again at the moment the earliest rule names."""
-    return _earliest(HOOK_RULES, state, facts)
-
-
-def decide_running(state: RunState, facts: Facts) -> Wait | Cut:
-    """End Claude now, or look again at the moment the earliest rule names."""
-    return _earliest(RUNNING_RULES, state, facts)
-
-
-def decide_check(state: RunState, facts: Facts) -> Wait | Cut:
-    """End the check now, or look again at the moment the earliest rule names."""
-    return _earliest(CHECK_RULES, state, facts)
-
-
-def _earliest(rules: tuple[Running, ...], state: RunState, facts: Facts) -> Wait | Cut:
+def decide_running(state: RunState, facts: Facts, rules: tuple[Running, ...] = RUNNING_RULES) -> Wait | Cut:
+    """End Claude now, or decide again at the moment that the earliest rule names."""
     limits = [limit for rule in rules if (limit := rule(state, facts)) is not None]
     due = next((cut for at, cut in limits if facts.now >= at), None)
     return due or Wait(min((at for at, _ in limits), default=float("inf")))
+
+
+def decide_check(state: RunState, facts: Facts) -> Wait | Cut:
+    """The same for a check or a stop script."""
+    return decide_running(state, facts, CHECK_RULES)
+
+
+def decide_hook(state: RunState, facts: Facts) -> Wait | Cut:
+    """The same for a hook."""
+    return decide_running(state, facts, HOOK_RULES)

@@ -1,25 +1,27 @@
-"""The end of a run in words: its cause in one sentence, what to do about it, and the next step as a command.
+"""The end of a run in words: its cause in one sentence, how completion is known, what to do, and the next command.
 
 They are recorded in `RunFinished`. Every reader prints them, and none makes its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from claude_iterate.core.events import PlanRead, ProofChange, RunFinished
-from claude_iterate.core.events.enums import ENDINGS, ONE_OFF, Purpose, Reason
-from claude_iterate.core.formats import one_line, plural, shorten
+from claude_iterate.core.events import PlanRead, ProofChange, RunFinished, VerificationFinished
+from claude_iterate.core.events.enums import ENDINGS, NOT_PROVEN, ONE_OFF, Purpose, Reason
+from claude_iterate.core.formats import join_names, one_line, plural, shorten
 from claude_iterate.core.outcomes.classes import COUNTED_FAILURES
-from claude_iterate.core.rules import completion, next_steps, proof
+from claude_iterate.core.rules import proof
 from claude_iterate.core.rules.facts import Facts
-from claude_iterate.core.rules.next_steps import CommandLine
+from claude_iterate.core.rules.next_steps import ACCEPT, CommandLine
+from claude_iterate.core.rules.proof import BOTH, CHECKS, REVIEW, TAMPERED, checks_are_green, proof_of
 from claude_iterate.core.rules.verdicts import Finish
 from claude_iterate.core.settings.modes import MODES
+from claude_iterate.core.state.claims import CUT_OFF
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.tones import CHANGED, UNPROVEN, Tone, tone
+from claude_iterate.core.tones import CHANGED, PLAN, REPORT, UNPROVEN, Tone, tone
 
 _LONGEST = 300
 """Characters of a cause."""
@@ -33,32 +35,34 @@ STOPPED_BY = {
     "answer": "your answer",
 }
 """Who or what asked for the stop."""
-_USUAL = CommandLine()
 
 
-def told(verdict: Finish, state: RunState, facts: Facts, changes: tuple[ProofChange, ...] = ()) -> RunFinished:
+def run_finished_event(
+    verdict: Finish, state: RunState, facts: Facts, changes: tuple[ProofChange, ...] = ()
+) -> RunFinished:
     """The last event of a run that ends with this verdict now. `changes` are those of what defines the proof."""
     ending = RunFinished(
         verdict.reason,
         verdict.detail,
-        "\n".join(filter(None, (_notes(facts), _changes(changes, verdict, state, facts), _advice(verdict, facts)))),
+        "\n".join(filter(None, (_notes(facts), _advice_on_changes(changes, verdict, facts), _advice(verdict, facts)))),
         *(state.iterations, state.cost_usd, facts.now + state.elapsed_before),
-        known_by=completion.known_by(state, facts, verdict.reason, changes),
-        about_claim=completion.about_the_claim(state, facts, verdict.reason, changes),
+        known_by=basis_of_completion(state, facts, verdict.reason, changes),
+        about_claim=claim_remark(state, facts, verdict.reason, changes),
         cause=verdict.cause,
-        next=_setup(state, facts) if _lost(facts) else verdict.next,
+        next=_setup_command(facts) if _instructions_are_lost(facts) else verdict.next,
         cost_is_lower_bound=state.cost_is_lower_bound,
         changes=changes,
         tripped=verdict.tripped,
         replaced=facts.replaced if state.defined is None else (),
     )
-    return in_words(ending, state, facts.command_line)
+    return with_words(ending, state, facts.command_line)
 
 
-def in_words(ending: RunFinished, state: RunState, line: CommandLine = _USUAL) -> RunFinished:
-    """With a cause and a next step. Only runs of older versions end without them."""
+def with_words(ending: RunFinished, state: RunState, line: CommandLine | None = None) -> RunFinished:
+    """With a cause and a next step, where the verdict had none of its own."""
+    line = line or CommandLine()
     cause = ending.cause or _cause(ending, state)
-    step = ending.next or _next(ending, state, line)
+    step = ending.next or _next(ending, state, line.of(state.run.purpose, state.run.workspace))
     return replace(ending, cause=shorten(one_line(cause), _LONGEST), next=step)
 
 
@@ -76,20 +80,19 @@ def _cause(ending: RunFinished, state: RunState) -> str:
     return f"{what}: {detail}" if detail else what
 
 
-def _completed(ending: RunFinished, state: RunState) -> str:
-    after = plural(ending.iterations, "iteration")
-    purpose, dry_run = (state.started.purpose, state.started.dry_run) if state.started else (Purpose.RUN, False)
+def _completion_cause(ending: RunFinished, state: RunState) -> str:
+    after, purpose, dry_run = plural(ending.iterations, "iteration"), state.run.purpose, state.run.dry_run
     if purpose == Purpose.RUN and made_plan(state):
-        return _planned(after, state, dry_run)
-    if state.started is not None and state.started.cassette:
-        return f"Dry run of run {state.started.cassette} finished after {after}: it proves nothing"
+        return _plan_cause(after, state, dry_run)
+    if state.run.cassette:
+        return f"Dry run of run {state.run.cassette} finished after {after}: it proves nothing"
     if dry_run:  # nobody should take it for the real thing
         return {
             Purpose.RUN: f"Dry run finished after {after}: checks were not run, no work was done",
             Purpose.VERIFY: "Dry run finished. It proves nothing: the stand-in did not look at the work.",
         }.get(purpose, f"{purpose.capitalize()} finished (dry run).")
     if purpose == Purpose.RUN:
-        return _completed_line(ending, state, after)
+        return _task_cause(ending, state, after)
     if ending.known_by == CHANGED:
         return f"{_changed_proof(ending, state)}."
     # The command says which verdict the grades come to, if there is one.
@@ -97,11 +100,11 @@ def _completed(ending: RunFinished, state: RunState) -> str:
     return words.get(purpose, f"{purpose.capitalize()} finished.")
 
 
-def _completed_line(ending: RunFinished, state: RunState, after: str) -> str:
+def _task_cause(ending: RunFinished, state: RunState, after: str) -> str:
     """What is proven comes first; so does what is not."""
     if ending.known_by == CHANGED:
         return f"{_changed_proof(ending, state)} (after {after})"
-    known = completion.KNOWN_BY.get(ending.known_by, ending.known_by)
+    known = KNOWN_BY.get(ending.known_by, ending.known_by)
     if ending.known_by in UNPROVEN:
         return f"{known} (after {after})"
     return f"Task completed successfully after {after}{': ' + known if known else ''}"
@@ -109,53 +112,50 @@ def _completed_line(ending: RunFinished, state: RunState, after: str) -> str:
 
 def _changed_proof(ending: RunFinished, state: RunState) -> str:
     rests_on = state.proof.known_by if state.proof is not None else ""
-    return completion.changed_proof(rests_on, [change.path for change in ending.changes])
+    return changed_proof(rests_on, [change.path for change in ending.changes])
 
 
 def made_plan(state: RunState) -> bool:
     """The result of the run is a plan, and none of its work."""
-    mode = MODES.get(state.started.mode) if state.started is not None else None
+    mode = MODES.get(state.run.mode)
     return mode is not None and mode.makes_plan
 
 
-def _planned(after: str, state: RunState, dry_run: bool) -> str:
+def _plan_cause(after: str, state: RunState, dry_run: bool) -> str:
     plan = state.plans.now or PlanRead()
     bare = f", {plan.without_refs} of them without refs" if plan.without_refs else ""
     dry = " (dry run: the plan is a sample)" if dry_run else ""
     return f"Planned after {after}: {plural(plan.tasks, 'task')}{bare}, {plan.left} to do{dry}"
 
 
-def _maximum(ending: RunFinished, state: RunState) -> str:
-    last = state.last_outcome
+def _maximum_cause(ending: RunFinished, state: RunState) -> str:
+    run, last = state.run, state.last_outcome
+    if run.cassette and ending.iterations:
+        cause = f"Played {plural(ending.iterations, 'iteration')} of run {run.cassette} (dry run)"
+    else:
+        cause = f"Reached maximum iterations ({run.max_iterations or ending.iterations})"
+        if run.resumed is not None and run.resumed.iterations:
+            cause += f": the killed run that it continues had done {run.resumed.iterations}"
     failed = last is not None and last.kind in COUNTED_FAILURES
-    return _used_up(ending, state) + (f"; the last one failed: {one_line(last.message)}" if last and failed else "")
+    return cause + (f"; the last one failed: {one_line(last.message)}" if last and failed else "")
 
 
-def _used_up(ending: RunFinished, state: RunState) -> str:
-    if state.started is not None and state.started.cassette and ending.iterations:
-        return f"Played {plural(ending.iterations, 'iteration')} of run {state.started.cassette} (dry run)"
-    most = state.started.max_iterations if state.started is not None else 0
-    killed = state.started.resumed.iterations if state.started is not None and state.started.resumed else 0
-    counted_in = f": the killed run that it went on with had done {killed}" if killed else ""
-    return f"Reached maximum iterations ({most or ending.iterations}){counted_in}"
-
-
-def _stagnated(ending: RunFinished, _state: RunState) -> str:
+def _stagnation_cause(ending: RunFinished, _state: RunState) -> str:
     idle = ending.detail
     if idle.isdecimal():
         idle = f"{plural(int(idle), 'consecutive iteration')} with no work"
     return f"Stagnation detected: {idle}"
 
 
-def _refuted(ending: RunFinished, state: RunState) -> str:
-    if state.started is not None and state.started.made_up:
+def _refutation_cause(ending: RunFinished, state: RunState) -> str:
+    if state.run.made_up:
         return "Dry run finished with the verdict `not done`. It proves nothing: the stand-in did not look at the work."
     what = "Not proven" if ending.detail.startswith(proof.NO_VERDICT) else "Not done"
-    why = completion.why_refuted(state.proof) if state.proof is not None else completion.first_finding(ending.detail)
+    why = why_refuted(state.proof) if state.proof is not None else first_finding(ending.detail)
     return f"{what}: {why or 'the proof failed'}"
 
 
-def _stopped(ending: RunFinished, _state: RunState) -> str:
+def _stop_cause(ending: RunFinished, _state: RunState) -> str:
     by = ending.detail.removeprefix("by ")
     if ending.reason == "terminated":
         return f"Terminated: {STOPPED_BY[by]}" if by == "SIGHUP" else f"Terminated by {by or 'a signal'}"
@@ -167,71 +167,69 @@ _WHAT: dict[Reason, str] = {
     "blocked": "Claude is blocked and needs you",
     "agent_failed": "Claude failed",
     "budget": "The budget is spent",
-    "no_progress": "Nothing moves",
+    "no_progress": "No progress",
     "same_error": "The same error again",
-    "test_failures": "The tests stay red",
+    "test_failures": "Tests keep failing",
     "pattern": "Stop pattern",
-    "script": "A stop script says that the run is to end",
+    "script": "A stop script ended the run",
     "duration": "Time limit reached",
     "hook_abort": "Ended by a hook",
     "usage_limit": "Usage limit reached",
     "reserve": "The reserve is reached",
 }
 _CAUSES: dict[Reason, Callable[[RunFinished, RunState], str]] = {
-    "completed": _completed,
-    "max_iterations": _maximum,
-    "stagnation": _stagnated,
-    "verification_failed": _refuted,
-    "stopped": _stopped,
-    "interrupted": _stopped,
-    "terminated": _stopped,
+    "completed": _completion_cause,
+    "max_iterations": _maximum_cause,
+    "stagnation": _stagnation_cause,
+    "verification_failed": _refutation_cause,
+    "stopped": _stop_cause,
+    "interrupted": _stop_cause,
+    "terminated": _stop_cause,
 }
 
 
 def _next(ending: RunFinished, state: RunState, line: CommandLine) -> str:
-    """The step that fits most ends is to go on with the same command; after a completion, what it still lacks."""
+    """Most ends continue with the same command; after a completion, the step that it still lacks."""
+    run = state.run
     if ending.reason != "completed":
-        return next_steps.again(state, line)
-    purpose, dry_run = (state.started.purpose, state.started.dry_run) if state.started else (Purpose.RUN, False)
-    if purpose not in {Purpose.RUN, Purpose.VERIFY}:
+        return line.repeat()
+    if run.purpose not in {Purpose.RUN, Purpose.VERIFY}:
         return ""
-    if dry_run:  # the same without it
-        return next_steps.really(state, line)
+    if run.dry_run:
+        return line.repeat_for_real()
     if ending.known_by == CHANGED:
         checks_only = ("--checks-only",) if state.proof is None or state.proof.known_by == proof.CHECKS else ()
-        return next_steps.about(state, line, "verify", *checks_only, next_steps.ACCEPT)
+        return line.about("verify", *checks_only, ACCEPT)
     if ending.known_by in UNPROVEN:
-        told = state.started.to_prove if state.started is not None else ""
-        return told or next_steps.add_check(line, next_steps.name(state))
-    return next_steps.about(state, line, "build" if purpose == Purpose.RUN and made_plan(state) else "report")
+        return run.to_prove or line.add_check()
+    return line.about("build" if run.purpose == Purpose.RUN and made_plan(state) else "report")
 
 
-def _changes(changes: tuple[ProofChange, ...], verdict: Finish, state: RunState, facts: Facts) -> str:
-    """What to do about changes of the proof; a run that completed has told them, and they are done with. Without
-    instructions there is no run that could accept them."""
-    if not changes or verdict.reason == "completed" or _lost(facts):
+def _advice_on_changes(changes: tuple[ProofChange, ...], verdict: Finish, facts: Facts) -> str:
+    """What to do about changes of the proof; a run that completed has reported them, and they are done with. Without
+    instructions no run could accept them."""
+    if not changes or verdict.reason == "completed" or _instructions_are_lost(facts):
         return ""
-    undo = "Undo what was changed of the proof, or accept it as it is"
-    if next_steps.ACCEPT in verdict.next:
+    undo = "Undo the changes of the proof, or accept them"
+    if ACCEPT in verdict.next:
         return f"{undo} with the next step."
-    return f"{undo}: {next_steps.about(state, facts.command_line, 'run', next_steps.ACCEPT)}"
+    return f"{undo}: {facts.command_line.about('run', ACCEPT)}"
 
 
 def _advice(verdict: Finish, facts: Facts) -> str:
     """Without instructions nothing else helps."""
-    if not _lost(facts):
+    if not _instructions_are_lost(facts):
         return verdict.advice
     copy = f" The last iteration had the text that is in {facts.last_prompt}" if facts.last_prompt else ""
     return f"INSTRUCTIONS.md can no longer be read.{copy}"
 
 
-def _setup(state: RunState, facts: Facts) -> str:
-    """Where a file is there that cannot be read, it is to be replaced."""
-    force = ("--force",) if facts.instructions_spoilt else ()
-    return next_steps.about(state, facts.command_line, "setup", *force)
+def _setup_command(facts: Facts) -> str:
+    """A file that is there but cannot be read has to be replaced."""
+    return facts.command_line.about("setup", *(("--force",) if facts.instructions_spoilt else ()))
 
 
-def _lost(facts: Facts) -> bool:
+def _instructions_are_lost(facts: Facts) -> bool:
     """A one-off call may be the one that writes them."""
     return bool(facts.instructions_lost) and facts.purpose not in ONE_OFF
 
@@ -239,3 +237,90 @@ def _lost(facts: Facts) -> bool:
 def _notes(facts: Facts) -> str:
     """Notes that reached no iteration."""
     return f"Not read yet: {plural(facts.unread_notes, 'note')}." if facts.unread_notes else ""
+
+
+KNOWN_BY = {
+    CHECKS: "proven by checks",
+    REVIEW: "proven by review",
+    BOTH: "proven by checks and review",
+    **{how: NOT_PROVEN[how].meaning.rstrip(".") for how in (REPORT, PLAN)},
+}
+
+WAVERED = "The review says yes after saying no, and nothing changed in between."
+_DETAIL = 160
+"""Characters of a detail in a sentence."""
+_REPLACED = "INSTRUCTIONS.md was replaced during the run: check whether it is still your task."
+_REPLACED_EARLIER = "INSTRUCTIONS.md was replaced during an earlier run: check whether it is still your task."
+
+
+def why_refuted(proof: VerificationFinished) -> str:
+    """Why the claim did not hold, in one sentence."""
+    said, detail = first_finding(proof.findings), shorten(one_line(proof.detail).rstrip("."), _DETAIL)
+    return f"{said}: {detail}" if detail else said
+
+
+def first_finding(findings: str) -> str:
+    """The first finding of a proof in a few words, without what a check printed."""
+    first = findings.strip().split("\n")[0].removesuffix(" The end of its output:").rstrip(".")
+    return first[:1].lower() + first[1:]
+
+
+def basis_of_completion(state: RunState, facts: Facts, reason: Reason, changes: Sequence[ProofChange] = ()) -> str:
+    """How the end of a run that completed is known; empty for all others, for one-off calls, plans and dry runs, of
+    which nothing is known. `changes` of what defines the proof leave nothing proven."""
+    if reason != "completed" or state.one_off is not None or state.run.dry_run or facts.mode.makes_plan:
+        return ""
+    if state.proof is None or not facts.proof_wanted:
+        return PLAN if facts.mode.judged_by == "plan" else REPORT
+    rests_on = state.proof.known_by or proof_of(bool(facts.settings.verification.checks), facts.review_wanted)
+    return REPORT if not rests_on else CHANGED if changes else rests_on
+
+
+def changed_proof(rests_on: str, paths: Sequence[str]) -> str:
+    """`Checks passed, but check.sh was changed: not proven`."""
+    what = {REVIEW: "The review", BOTH: "Checks and review"}.get(rests_on, "Checks")
+    names = [path.rpartition("/")[2] for path in paths]
+    return f"{what} passed, but {join_names(names, 1)} {'were' if len(names) > 1 else 'was'} changed: not proven"
+
+
+def claim_remark(state: RunState, facts: Facts, reason: Reason, changes: Sequence[ProofChange] = ()) -> str:
+    """What the user must know about the last claim of completion beside the reason; empty when there is nothing to say.
+    `changes` of what defines the proof are named beside it."""
+    status, verify = state.last_status, facts.command_line.about("verify")
+    if facts.task_replaced and state.defined is None and reason != "completed" and facts.purpose == Purpose.RUN:
+        about = claim_remark(state, replace(facts, task_replaced=False), reason, changes)
+        return f"{about} {_REPLACED_EARLIER if facts.replaced_earlier else _REPLACED}".strip()
+    if state.findings.startswith(CUT_OFF) and status is None:
+        return f"Claude reported completion in an iteration that was cut off. To verify it: {verify}"
+    if facts.only_verify:
+        return ""
+    if status is None or not status.complete:
+        refuted = state.claim.refuted if facts.proof_wanted else None
+        return f"The last claim of completion did not hold: {why_refuted(refuted)}." if refuted else ""
+    if reason == "completed":
+        replaced = facts.task_replaced and state.defined is None  # else it is one of the changes of the proof
+        said = _REPLACED_EARLIER if facts.replaced_earlier else _REPLACED
+        return " ".join(filter(None, (_doubts(state, counts=not facts.mode.makes_plan), said if replaced else "")))
+    if reason == "blocked":
+        return f"Claude reported `complete: true` as well{'; the proof failed' if state.proof is not None else ''}."
+    if reason == "verification_failed" or not (facts.proof_wanted or reason == "hook_abort"):
+        return ""
+    if state.proof is not None:
+        named = changes and state.proof.findings.startswith(TAMPERED)
+        why = "a part of the proof was changed" if named else why_refuted(state.proof)
+        return f"The last claim of completion does not hold: {why}."
+    claimed = "All tasks of the plan are ticked" if status.source == "plan" else "Claude reported completion"
+    if facts.settings.verification.checks and facts.review_wanted and checks_are_green(state, facts):
+        return f"{claimed}, and the checks pass; the review did not run: {verify}"
+    return f"{claimed}; it was not checked: {verify}"
+
+
+def _doubts(state: RunState, counts: bool) -> str:
+    status = state.last_status
+    if status is None:
+        return ""
+    doubts = [f"{status.completed} of {status.total} items done"] if status.remaining and counts else []
+    doubts += ["failing tests"] if status.tests == "failing" else []
+    doubts += [f"blocked: {' '.join(status.blocked.split())}"] if status.blocked else []
+    what = "All tasks of the plan are ticked" if status.source == "plan" else "Claude reported `complete: true`"
+    return f"{what} together with {' and '.join(doubts)}." if doubts else ""

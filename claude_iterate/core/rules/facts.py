@@ -32,8 +32,8 @@ class Facts(msgspec.Struct, frozen=True):
     `command_line` is how the run was started, `unread_notes` how many notes wait for an iteration; `task` is the
     identity of the instructions if a claim stands that has to be about them. `measures`: what iterations do is
     measured. `refuses`: an earlier run, which was to refuse that, left a change of what defines the proof;
-    `task_replaced`: INSTRUCTIONS.md has another text than when the run began (`replaced` are both identities), or, with
-    `replaced_earlier`, than when an earlier run began that left it so; `instructions_lost` is where it was, if
+    `task_replaced`: INSTRUCTIONS.md was replaced during the run, or, with `replaced_earlier`, during an earlier one
+    (`replaced` are both identities); `instructions_lost` is where it was, if
     it cannot be read at the end; `checks_only`: `verify` without a review. `zone` is that of the computer;
     `plan` is the plan as it is now, in the modes that read it; `withdrawn`: when this process began, the report claimed
     no completion, and no iteration has begun since; `instructions_spoilt`: a file that cannot be read is in their

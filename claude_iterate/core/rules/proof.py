@@ -21,8 +21,9 @@ from claude_iterate.core.events.groups import Verification
 from claude_iterate.core.formats import join_names, plural
 from claude_iterate.core.outcomes.classes import ENDING_FAILURES
 from claude_iterate.core.reports.review import INVALID, VERIFIED
-from claude_iterate.core.rules import breaker, next_steps, schedule, waits
+from claude_iterate.core.rules import breaker, waits
 from claude_iterate.core.rules.facts import Facts, Inspection
+from claude_iterate.core.rules.next_steps import ACCEPT
 from claude_iterate.core.rules.verdicts import Finish, HoldReview, JudgeClaim, RunCheck, Verdict, Verify, Wait
 from claude_iterate.core.state.claims import claim_is_open
 from claude_iterate.core.state.run_state import RunState
@@ -37,14 +38,14 @@ _LISTED = 20
 """Files that are named, of those that the checks changed."""
 TAMPERED = "This defines the proof and was changed"
 _WITHDRAWN = (
-    "Your report `complete: true` was withdrawn after the run was killed. Look what is missing, then report again."
+    "Your report `complete: true` was withdrawn after the run was killed. Find out what is missing, then report again."
 )
 _CLAUDE_CANNOT = frozenset({Kind.USAGE_LIMIT, Kind.TRANSIENT, Kind.AWAY}) | ENDING_FAILURES
 """After these Claude cannot be called for a review: other rules say what is next."""
 
 
 def claim_is_outdated(state: RunState, facts: Facts) -> Verdict | None:
-    """INSTRUCTIONS.md has another text than the one that the claim or its proof is about: it is dropped, and the next
+    """INSTRUCTIONS.md no longer has the text that the claim or its proof is about: the claim is dropped, and the next
     iteration gets the new text."""
     claims = facts.only_verify or (state.last_status is not None and state.last_status.complete)
     stands = claims and (state.proof is None or state.proof.passed)
@@ -55,8 +56,8 @@ def claim_is_outdated(state: RunState, facts: Facts) -> Verdict | None:
 
 
 def claim_was_withdrawn(state: RunState, facts: Facts) -> Verdict | None:
-    """The run goes on with a claim of a killed one, and meanwhile the report no longer claims completion, or is gone:
-    the claim is dropped, and the next iteration is told to look and report again."""
+    """The run continues with the claim of a killed one, and the report no longer claims completion, or is gone: the
+    claim is dropped, and the next prompt asks Claude to check the work and report again."""
     status = state.last_status
     if not facts.withdrawn or status is None or not status.complete or status.source != "file":
         return None
@@ -64,19 +65,19 @@ def claim_was_withdrawn(state: RunState, facts: Facts) -> Verdict | None:
 
 
 def claim_was_cut_off(state: RunState, facts: Facts) -> Verdict | None:
-    """The agent reported `complete: true` in an iteration that did not come to its own end (a time-out, a skip, a
-    crash), and no proof is wanted: the claim is dropped, and the next prompt asks Claude to look and report again. A
-    claim after which the API refused all that was to follow (a limit, an overload, a lost login) counts."""
+    """The agent reported `complete: true` in an iteration that was cut off (a time-out, a skip, a crash), and no proof
+    is wanted: the claim is dropped, and the next prompt asks Claude to check the work and report again. A claim after
+    which the API refused everything (a limit, an overload, a lost login) counts."""
     claims = state.last_status is not None and state.last_status.complete
     if not claims or state.claim.sound or facts.proof_wanted:
         return None
-    return ClaimDropped("the iteration that made it did not come to its own end, and no proof is wanted", cut=True)
+    return ClaimDropped("the iteration that made it was cut off, and no proof is wanted", cut=True)
 
 
 def claim_must_be_proven(state: RunState, facts: Facts) -> Verdict | None:
-    """The agent reported `complete: true` and checks or a review are wanted: look for ourselves. Checks need no Claude,
-    so no limit, overload, lost login or spent money puts them off. A review begins when Claude can be called; one that
-    cannot be paid any more is not begun: **budget**."""
+    """The agent reported `complete: true` and checks or a review are wanted: begin the proof. Checks need no Claude, so
+    no limit, overload, lost login or spent money delays them. A review begins when Claude can be called, but not if
+    the money is spent: **budget**."""
     if state.proof is not None or not (facts.only_verify or (facts.proof_wanted and claim_is_open(state))):
         return None
     if state.last_outcome is not None and state.last_outcome.kind == Kind.REBOOTED:
@@ -87,22 +88,20 @@ def claim_must_be_proven(state: RunState, facts: Facts) -> Verdict | None:
     claim = state.claim.judged + 1
     if not facts.review_wanted:
         return Verify(claim)
-    held_up = None if cannot else _held_up(state, facts)
-    if not cannot and held_up is None:
+    obstacle = None if cannot else _obstacle(state, facts)
+    if not cannot and obstacle is None:
         return Verify(claim, review=True)
-    return held_up if checks_are_green(state, facts) else Verify(claim)
+    return obstacle if checks_are_green(state, facts) else Verify(claim)
 
 
-def _held_up(state: RunState, facts: Facts) -> Verdict | None:
+def _obstacle(state: RunState, facts: Facts) -> Verdict | None:
     return (
-        breaker.money_is_spent(state, facts)
-        or waits.pace_is_kept(state, facts)
-        or schedule.hours_are_closed(state, facts)
+        breaker.money_is_spent(state, facts) or waits.pace_is_reached(state, facts) or waits.outside_hours(state, facts)
     )
 
 
 def checks_are_green(state: RunState, facts: Facts) -> bool:
-    """Nothing is left to do for this claim but the review: all checks that are wanted were green."""
+    """Only the review is left to do for this claim: all checks that are wanted passed."""
     wanted, checked = facts.settings.verification.checks, state.claim.checked
     return not wanted or (checked is not None and checked.digest == digest(wanted))
 
@@ -122,36 +121,36 @@ def proof_failed(state: RunState, facts: Facts) -> Verdict | None:
     if state.claim.judged < allowed and not facts.only_verify:
         return None
     line = facts.command_line
-    advice = f"See the evidence: {next_steps.about(state, line, 'show')}"
-    go_on = next_steps.about(state, line, "run") if facts.only_verify else ""
+    step = line.about("run") if facts.only_verify else ""
     if state.proof.changes and facts.refuses_tampering:  # no claim can hold as it is
-        go_on = next_steps.again(state, line, (next_steps.ACCEPT,))
-    return Finish("verification_failed", state.proof.findings, advice, next=go_on)
+        step = line.repeat((ACCEPT,))
+    advice = f"See the evidence: {line.about('show')}"
+    return Finish("verification_failed", state.proof.findings, advice, next=step)
 
 
 def proof_was_changed(state: RunState, facts: Facts) -> Verdict | None:
-    """Something that defines the proof was changed, and no claim holds with such a change: neither checks nor a review
-    would say anything, so it is judged."""
-    return JudgeClaim() if _inspected(facts).tampering else None
+    """Something that defines the proof was changed, and no claim holds with such a change: checks and review would say
+    nothing, so the claim is judged."""
+    return JudgeClaim() if _inspection(facts).tampering else None
 
 
 def check_is_next(state: RunState, facts: Facts) -> Verdict | None:
     """A check has not run yet: run it."""
-    verification, commands = _under_way(state), facts.settings.verification.checks
+    verification, commands = _verification(state), facts.settings.verification.checks
     number = len(verification.checks)
     wanted = verification.started.checks
     return RunCheck(commands[number], last=number + 1 == wanted) if number < wanted else None
 
 
-def check_is_red(state: RunState, facts: Facts) -> Verdict | None:
-    """A check is red: a review of such work would only cost money, so it is judged."""
-    return JudgeClaim() if any(check.code != 0 for check in _under_way(state).checks) else None
+def check_has_failed(state: RunState, facts: Facts) -> Verdict | None:
+    """A check failed: a review of such work would only cost money, so the claim is judged."""
+    return JudgeClaim() if any(check.code != 0 for check in _verification(state).checks) else None
 
 
 def checks_changed_the_project(state: RunState, facts: Facts) -> Verdict | None:
-    """What the first check saw must be what the last one left: all run once more. If they change the project again, it
-    is judged."""
-    started, changed = _under_way(state).started, _inspected(facts).changed
+    """The first check must see what the last one left, so all run once more. If they change the project again, the
+    claim is judged."""
+    started, changed = _verification(state).started, _inspection(facts).changed
     if not changed:
         return None
     if started.changed:
@@ -161,19 +160,21 @@ def checks_changed_the_project(state: RunState, facts: Facts) -> Verdict | None:
 
 
 def checks_have_passed(state: RunState, facts: Facts) -> Verdict | None:
-    """The checks are green and a review is wanted: note it, so that they need not run again if the review has to wait
+    """The checks passed and a review is wanted: record it, so that they need not run again if the review has to wait
     or the run is killed."""
-    verification = _under_way(state)
+    verification = _verification(state)
     if not facts.review_wanted or not verification.checks or state.claim.checked is not None:
         return None
-    claim, waits = verification.started.claim, not verification.started.review
+    claim, review_waits = verification.started.claim, not verification.started.review
     passed = tuple(replace(check, output="") for check in verification.checks)
-    return ChecksPassed(claim, digest(facts.settings.verification.checks), passed, _inspected(facts).project, waits)
+    return ChecksPassed(
+        claim, digest(facts.settings.verification.checks), passed, _inspection(facts).project, review_waits
+    )
 
 
 def review_is_next(state: RunState, facts: Facts) -> Verdict | None:
-    """A review is wanted: hold it."""
-    verification = _under_way(state)
+    """A review is wanted: run it."""
+    verification = _verification(state)
     depth = verification.started.review
     return HoldReview(depth) if depth and verification.review is None else None
 
@@ -184,8 +185,8 @@ def evidence_is_complete(state: RunState, facts: Facts) -> Verdict | None:
 
 
 def start_verification(state: RunState, facts: Facts, verdict: Verify, project: str, task: str) -> VerificationStarted:
-    """How the proof of a claim begins. Checks that were green before a wait need not run again if the project is still
-    the same; `task` is the identity of the instructions."""
+    """How the proof of a claim begins. Checks that passed before a wait need not run again if the project is still the
+    same; `task` is the identity of the instructions."""
     settings, checked = facts.settings.verification, state.claim.checked
     same = checked is not None and bool(project) and checked.project == project and checks_are_green(state, facts)
     return VerificationStarted(
@@ -200,8 +201,8 @@ def start_verification(state: RunState, facts: Facts, verdict: Verify, project: 
 
 def judge(state: RunState, facts: Facts, changes: tuple[ProofChange, ...]) -> VerificationFinished:
     """What the proof comes to. `changes` is what changed, since the run began, of that which defines it."""
-    verification, inspection, flaky = _under_way(state), _inspected(facts), state.claim.flaky
-    findings = [] if inspection.tampering else _findings(verification, facts)
+    verification, inspection, flaky = _verification(state), _inspection(facts), state.claim.flaky
+    findings = [] if inspection.tampering else _find_gaps(verification, facts)
     if changes and facts.refuses_tampering:
         findings.append(Finding(tampering(changes)))
     remarks = [flaky_check(command) for command in flaky] if findings else []
@@ -219,12 +220,12 @@ def judge(state: RunState, facts: Facts, changes: tuple[ProofChange, ...]) -> Ve
     )
 
 
-def _under_way(state: RunState) -> Verification:
+def _verification(state: RunState) -> Verification:
     assert state.claim.verification is not None
     return state.claim.verification
 
 
-def _inspected(facts: Facts) -> Inspection:
+def _inspection(facts: Facts) -> Inspection:
     assert facts.inspection is not None
     return facts.inspection
 
@@ -237,11 +238,11 @@ class Finding(msgspec.Struct, frozen=True):
     detail: str = ""
 
 
-def _findings(verification: Verification, facts: Facts) -> list[Finding]:
+def _find_gaps(verification: Verification, facts: Facts) -> list[Finding]:
     red = [_check_finding(check, facts) for check in verification.checks if check.code != 0]
     if red:
         return red
-    if verification.started.changed and (changed := _inspected(facts).changed):
+    if verification.started.changed and (changed := _inspection(facts).changed):
         return [Finding(checks_change_the_project(changed))]
     review = verification.review
     return [] if review is None or review.verdict == VERIFIED else [_review_finding(review)]
@@ -280,21 +281,21 @@ def proof_of(checks: bool, review: bool) -> str:
 def checks_change_the_project(changed: Sequence[str]) -> str:
     """The finding when checks do not leave the project as it was, even when they run once more."""
     return (
-        f"The checks change the project, also when they run again: {join_names(changed)}. So what is there now is not"
-        " what they proved. A check must leave the project as it is; files that it makes can be ignored with"
+        f"The checks change the project, even when they run again: {join_names(changed)}. So what is there now is not"
+        " what they tested. A check must leave the project as it is; files that it makes can be ignored with"
         " .gitignore."
     )
 
 
 def flaky_check(command: str) -> str:
     """A finding, or a remark if the claim holds all the same."""
-    return f"The check `{command}` is flaky: it was green once and red once, and no file changed in between."
+    return f"The check `{command}` is flaky: it passed once and failed once, and no file changed in between."
 
 
 def tampering(changes: Sequence[ProofChange]) -> str:
     """The finding when a claim is refused because something that defines the proof was changed."""
     return (
         f"{TAMPERED}: {all_described(changes)}.\n"
-        "If you changed it, put it back as it was, then report completion again; but leave INSTRUCTIONS.md alone, which"
+        "If you changed it, restore it, then report completion again; but leave INSTRUCTIONS.md alone, which"
         " the user may have edited. If the task cannot be done without such a change, say so in `blocked`."
     )

@@ -44,7 +44,7 @@ class Verify(msgspec.Struct, frozen=True):
 
 
 class RunCheck(msgspec.Struct, frozen=True):
-    """Run the next check of the proof; after the `last` one, look what the checks changed."""
+    """Run the next check of the proof; after the `last` one, find out what the checks changed."""
 
     command: str
     last: bool = True
@@ -57,14 +57,14 @@ class HoldReview(msgspec.Struct, frozen=True):
 
 
 class JudgeClaim(msgspec.Struct, frozen=True):
-    """All evidence is there: say whether the claim holds."""
+    """All evidence is there: decide whether the claim holds."""
 
 
 ProofStep = Verify | RunCheck | HoldReview | JudgeClaim
 
 
 class Measure(msgspec.Struct, frozen=True):
-    """Look what iteration `number` changed."""
+    """Measure what iteration `number` changed."""
 
     number: int
 
@@ -87,15 +87,19 @@ class RunHook(msgspec.Struct, frozen=True):
 
 
 class Cut(msgspec.Struct, frozen=True):
-    """End Claude now. `after` is how long the thing that tripped lasted."""
+    """End Claude now. `after` is the time that was exceeded."""
 
     cause: Cause
     after: float = 0.0
 
 
+Limit = tuple[float, Cut]
+"""The moment at which a rule would end what is under way, and how."""
+
+
 class Finish(msgspec.Struct, frozen=True):
-    """The run is over. `cause` and `next` where the usual words for the reason do not fit (`core.rules.endings`).
-    `tripped`: the breaker ends it, and why; the next run is refused with these words."""
+    """The run is over. `cause` and `next` are set where the usual words for the reason do not fit
+    (`core.rules.endings`). `tripped`: the breaker ends it, and why; the next run is refused with these words."""
 
     reason: Reason
     detail: str = ""
@@ -115,7 +119,6 @@ Recorded = (
     | VerificationStarted
     | ChecksPassed
 )
-"""Verdicts that are events themselves, and need nothing but to be recorded: a wait that the journal knows of begins and
-ends so, a claim is dropped, a plan read, an iteration that a hook skips ended, checks run once more or passed."""
+"""Verdicts that are events themselves and only have to be recorded."""
 
 Verdict = Begin | Measure | RunHook | Ask | Wait | ProofStep | MakeOneOffCall | RunStopScripts | Finish | Recorded

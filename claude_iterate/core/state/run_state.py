@@ -29,6 +29,9 @@ class Plans(msgspec.Struct, frozen=True):
     before: str = ""
 
 
+_NOT_STARTED = events.RunStarted("", "", "", 0, 0, "", "", ())
+
+
 class RunState(msgspec.Struct, frozen=True):
     """Everything that rules and views want to know of a run."""
 
@@ -76,6 +79,11 @@ class RunState(msgspec.Struct, frozen=True):
     """The hash of the instructions that the last iteration of this process had."""
 
     @property
+    def run(self) -> events.RunStarted:
+        """How the run was started; empty as long as that is not known."""
+        return self.started if self.started is not None else _NOT_STARTED
+
+    @property
     def wait(self) -> events.WaitStarted | None:
         """The wait under way."""
         return self.waiting.wait
@@ -108,12 +116,12 @@ class RunState(msgspec.Struct, frozen=True):
     @property
     def carried(self) -> events.Carried:
         """What earlier runs handed on."""
-        return self.started.carried if self.started else events.Carried()
+        return self.run.carried
 
     @property
     def elapsed_before(self) -> float:
         """How long this run had taken before it was killed and went on."""
-        return self.started.resumed.elapsed if self.started and self.started.resumed else 0.0
+        return self.run.resumed.elapsed if self.run.resumed is not None else 0.0
 
     @property
     def total_cost_usd(self) -> float:
@@ -144,4 +152,4 @@ class RunState(msgspec.Struct, frozen=True):
     def task_is_done(self) -> bool:
         """A run of iterations completed the task. `verify`, `validate`, `edit` and `setup` end as completed, too, and
         settle nothing of what earlier runs left."""
-        return self.reason == "completed" and (self.started is None or self.started.purpose == Purpose.RUN)
+        return self.reason == "completed" and self.run.purpose == Purpose.RUN

@@ -35,7 +35,7 @@ def _no_report(
 ) -> Fault:
     """Good calls in which Claude reports nothing and changes nothing: the second one ends the run."""
     idle, after_two = Expected("no_progress", 1, ("ok", "ok")), {"stop.no_progress": 2}
-    says = ("Iteration 1: Claude wrote no report", "Nothing moves: 2 iterations in a row without progress")
+    says = ("Iteration 1: Claude wrote no report", "No progress in 2 iterations in a row")
     return Fault(what, danger, (report_nothing(*between),), idle, settings=after_two, prepare=prepare, says=says)
 
 
@@ -47,7 +47,7 @@ FAULTS = {
         (report_nothing(),),
         Expected("no_progress", 1, ("ok", "ok", "ok")),
         settings={"stop.no_progress": 3},
-        says=("Nothing moves: 3 iterations in a row without progress", "run my-task --reset"),
+        says=("No progress in 3 iterations in a row", "run my-task --reset"),
     ),
     "status-torn": Fault(
         "an incomplete status file, then a complete one",
