@@ -254,9 +254,8 @@ def worktree_left(state: RunState) -> list[str]:
         both = merge_command(tree.main, tree.branch, tree.path)
         return [f"  The worktree stays: it has work that is not committed. Commit and merge it: {both}"]
     if left.commits:
-        return [
-            f"  Branch {tree.branch}: {plural(left.commits, 'commit')} to merge: {merge_command(tree.main, tree.branch)}"
-        ]
+        merge = merge_command(tree.main, tree.branch)
+        return [f"  Branch {tree.branch}: {plural(left.commits, 'commit')} to merge: {merge}"]
     return [f"  Branch {tree.branch} has nothing to merge."]
 
 
