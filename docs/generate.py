@@ -162,7 +162,7 @@ def all_events() -> list[str]:
     printed = typing.get_args(events.StreamEvent)
     ours = [kind for kind in typing.get_args(events.Event) if kind not in printed]
     parts = (events.Tokens, events.Outcome, events.Carried, events.Denial, status.Status, status.Change)
-    example = events.Entry(7, 1767225600.25, 12.5, events.AgentStarted(pid=4711))
+    example = events.Entry(7, 1767225600.25, 12.5, events.AgentStarted(pid=4711, raw="0001"))
     lines = [
         "# Events",
         "",

@@ -73,7 +73,7 @@ class AgentCall:
             post, closed = self._supervisor.post, spec.in_own_sandbox
             process = ChildProcess(command, layout.root, prompt, raw, post, read, in_own_sandbox=closed)
             self._last_heard = self._last_look = self._recorder.elapsed()
-            self._recorder.record(events.AgentStarted(process.pid))
+            self._recorder.record(events.AgentStarted(process.pid, raw_name))
             code = self._supervisor.attend(process, ProcessCallbacks(self._on_output, self._verdict, self._cutting))
             self._recorder.record(events.AgentExited(code, self._printed["stdout"], self._printed["stderr"]))
 

@@ -7,7 +7,6 @@ played is refused with a clear word before anything is written.
 
 from __future__ import annotations
 
-import itertools
 import math
 import shutil
 from collections.abc import Iterable, Iterator
@@ -25,12 +24,10 @@ from claude_iterate.core.events.run import JOURNAL_FORMAT
 from claude_iterate.core.formats import plural
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.settings.declared import Settings
-from claude_iterate.core.state.fold import reduce
-from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.views import run_view
-from claude_iterate.views.full_texts import FullTexts, call_name, full_texts
+from claude_iterate.views.full_texts import full_texts
 from claude_iterate.workspace import journal_reader, metadata
 from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.layout import Layout
@@ -45,21 +42,17 @@ _AT_THE_END = math.inf
 _BY_THE_RUN = frozenset({Cause.IDLE, Cause.TIMEOUT, Cause.DURATION, Cause.LINGERING})
 """The run cut the call by itself; after any other cut the user had asked for it."""
 _PRINTED = frozenset(get_args(events.StreamEvent)) - {events.UsageReported, events.ErrorPrinted}
-_FIRST_LINES = 100
-"""A session introduces itself in one of them."""
 Step = dict[str, Any]
 """What the fake is to do: one verb with its value."""
 
 
 class RecordedCall(msgspec.Struct):
-    """One call: `kind` says what it was for, `name` is that of its file in `raw/`; of a review only the beginning of
-    the name is known, and the session tells which one it is. `beside` are steps for what was not printed, each with the
-    number of events that were printed before it. `hung`: the call did not end by itself."""
+    """One call: `kind` says what it was for, `name` is that of its files in `raw/`. `beside` are steps for what was not
+    printed, each with the number of events that were printed before it. `hung`: the call did not end by itself."""
 
     kind: str
     name: str
     number: int
-    session: str = ""
     beside: tuple[tuple[float, Step], ...] = ()
     exit_code: int | None = None
     hung: bool = False
@@ -112,9 +105,7 @@ class RecordedCalls:
         self.calls: list[RecordedCall] = []
         self.plan = ""
         self.report: Step | None = None
-        self._state = RunState()
-        self._next = RecordedCall(ITERATION, "", 0)
-        self._claim = 0
+        self._kind, self._number = ITERATION, 0
         self._call: RecordedCall | None = None
         self._printed = 0
         self._reported: Step | None = None
@@ -129,21 +120,17 @@ class RecordedCalls:
 
     def _take(self, entry: events.Entry) -> None:
         event = entry.event
-        self._state = reduce(self._state, entry)
         if type(event) in _PRINTED:
             self._printed += 1
         match event:
             case events.RunStarted():
                 self.started = event
-            case events.IterationStarted(number=number):
-                attempt = self._state.streaks.retries + 1
-                self._next = RecordedCall(ITERATION, call_name(number, attempt), number)
-            case events.VerificationStarted():
-                self._claim = event.claim
+            case events.IterationStarted():
+                self._kind, self._number = ITERATION, event.number
             case events.ReviewStarted():
-                self._next = RecordedCall(REVIEW, f"review-{self._claim}", self._claim)
+                self._kind = REVIEW
             case events.AgentStarted():
-                self._call = replace(self._next)
+                self._call = RecordedCall(self._kind, event.raw, self._number)
                 self.calls.append(self._call)
                 self._printed, self._reported = 0, None
             case events.IterationFinished() | events.ReviewFinished():
@@ -157,8 +144,6 @@ class RecordedCalls:
 
     def _during(self, event: events.Event, call: RecordedCall) -> None:
         match event:
-            case events.SessionOpened():
-                call.session = call.session or event.session
             case events.ErrorPrinted():
                 call.add(self._printed, "stderr", f"{event.text}\n")
             case events.CutStarted() if event.cause in _BY_THE_RUN:
@@ -223,35 +208,6 @@ def _plan(read: events.PlanRead) -> str:
     return "".join([f"# Plan {read.fingerprint}\n\n", *tasks]) if read.fingerprint else ""
 
 
-def raw_outputs(layout: Layout, run: str, calls: Iterable[RecordedCall]) -> list[FullTexts]:
-    """What Claude printed in each of these calls, or why it is not there. Each file is that of one call."""
-    found: list[FullTexts] = []
-    for call in calls:
-        name = call.name
-        if call.kind == REVIEW:
-            name = _review_name(layout, run, call, {output.path for output in found})
-        found.append(full_texts(layout, run, name))
-    return found
-
-
-def _review_name(layout: Layout, run: str, call: RecordedCall, taken: set[Path]) -> str:
-    """The name of a review's file: its session tells; one that opened none is the oldest that is left."""
-    folder = Path(layout.raw(run, "")).parent
-    left = [path for path in folder.glob(f"{call.name}-*.ndjson") if path not in taken]
-    left.sort(key=lambda path: (path.stat().st_mtime_ns, path.name))
-    return next((path.name.removesuffix(".ndjson") for path in left if _session_of(path) == call.session), call.name)
-
-
-def _session_of(path: Path) -> str:
-    translator = Translator()
-    with path.open("rb") as file:
-        for line in itertools.islice(file, _FIRST_LINES):
-            for event in translator.translate(line.rstrip(b"\n")):
-                if isinstance(event, events.SessionOpened):
-                    return event.session
-    return ""
-
-
 class Cassette(msgspec.Struct, frozen=True):
     """The recorded run `run`, ready to be played. `calls` are steps by kind of call; `plan` and `report` are what the
     agent's files were before; `hung` counts the calls that wait for the run to cut them."""
@@ -263,11 +219,6 @@ class Cassette(msgspec.Struct, frozen=True):
     plan: str = ""
     report: dict[str, Any] | None = None
 
-    @property
-    def reviews(self) -> int:
-        """How many reviews there are."""
-        return len(self.calls[REVIEW])
-
     def play_in(self, spec: RunSpec) -> RunSpec:
         """The run that plays it: no iteration more than were recorded."""
         most = min(spec.max_iterations or self.iterations, self.iterations)
@@ -276,10 +227,10 @@ class Cassette(msgspec.Struct, frozen=True):
 
     def warnings(self, settings: Settings) -> list[Warned]:
         """What the user should know before it is played."""
-        reviews = plural(self.reviews, "review") if self.reviews else "no review"
-        there = f"{plural(self.iterations, 'iteration')}, {reviews}"
+        reviews = len(self.calls[REVIEW])
+        there = f"{plural(self.iterations, 'iteration')}, {plural(reviews, 'review') if reviews else 'no review'}"
         found = [Warned(f"Run {self.run} is played: {there}. Nothing is paid, and waits end at once.", _REAL)]
-        if settings.verification.auto_verify and not self.reviews:
+        if settings.verification.auto_verify and not reviews:
             found.append(
                 Warned("The recording has no review, so a review gives no verdict.", "Try it with --no-verify.")
             )
@@ -322,16 +273,21 @@ def choose_cassette(project: Project, layout: Layout, wanted: str, mode: str) ->
         raise WorkspaceProblem(f"Run {run} has no journal: {path}", another)
     metadata.refuse_newer(journal_reader.format_of(path), JOURNAL_FORMAT, f"The journal of run {run}")
     recorded = RecordedCalls(journal_reader.read(path))
-    if why := _why_unplayable(run, recorded):
-        raise WorkspaceProblem(why, another)
-    assert recorded.started is not None
-    recorded_mode = recorded.started.mode
+    started = recorded.started
+    if started is None:
+        raise WorkspaceProblem(f"The journal of run {run} has no beginning, so it cannot be played.", another)
+    if started.purpose != Purpose.RUN:
+        raise WorkspaceProblem(f"Run {run} is a `{started.purpose}`: it has no iterations to play.", another)
+    if not recorded.iterations:
+        raise WorkspaceProblem(f"Run {run} ended before its first iteration: there is nothing to play.", another)
+    recorded_mode = started.mode
     if recorded_mode != mode:
         there = f"claude-iterate {recorded_mode} {layout.name} --dry-run --cassette {run_view.short_id(run)}"
         hint = there if recorded_mode in {"plan", "build"} else another
         raise WorkspaceProblem(f"Run {run} was in {recorded_mode} mode, and this one is in {mode} mode.", hint)
     calls: dict[str, list[list[Step]]] = {ITERATION: [], REVIEW: []}
-    for call, output in zip(recorded.calls, raw_outputs(layout, run, recorded.calls), strict=True):
+    for call in recorded.calls:
+        output = full_texts(layout, run, call.name)
         if output.missing:
             raise WorkspaceProblem(f"Run {run} cannot be played. {output.missing}", another)
         if output.is_cut:
@@ -354,12 +310,3 @@ def _refuse_other_workspace(project: Project, layout: Layout, wanted: str, anoth
             f"{wanted} is a run of the workspace {owner}, not of {layout.name}.",
             f"Play it there: claude-iterate run {owner} --dry-run --cassette {wanted}",
         )
-
-
-def _why_unplayable(run: str, recorded: RecordedCalls) -> str:
-    started = recorded.started
-    if started is None:
-        return f"The journal of run {run} has no beginning, so it cannot be played."
-    if started.purpose != Purpose.RUN:
-        return f"Run {run} is a `{started.purpose}`: it has no iterations to play."
-    return "" if recorded.iterations else f"Run {run} ended before its first iteration: there is nothing to play."

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, TextIO
 
@@ -33,9 +33,8 @@ from claude_iterate.core.formats import join_names, plural
 from claude_iterate.core.redact import Redactor
 from claude_iterate.core.state.condition import recorded_settings
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
-from claude_iterate.operations.cassettes import RecordedCall, RecordedCalls, raw_outputs
 from claude_iterate.operations.playback import ALL, ConsolePlayback, Range, RecordedPace, recorded_console, usual_speed
-from claude_iterate.views.full_texts import FullTexts, restore_texts
+from claude_iterate.views.full_texts import FullTexts, full_texts, restore_texts
 from claude_iterate.workspace import journal_reader, metadata
 from claude_iterate.workspace.layout import Layout
 
@@ -116,9 +115,9 @@ def _ends_iteration(event: Event, number: int) -> bool:
     return another or isinstance(event, RunFinished)
 
 
-def _describe_missing(calls: Sequence[RecordedCall], outputs: Sequence[FullTexts]) -> str:
+def _describe_missing(outputs: Mapping[str, FullTexts]) -> str:
     """Where long texts are shortened, and why; empty where the raw output of all calls is there."""
-    lost = [(call.name, output.missing) for call, output in zip(calls, outputs, strict=True) if output.missing]
+    lost = [(name, output.missing) for name, output in outputs.items() if output.missing]
     if not lost:
         return ""
     if len(lost) == len(outputs):
@@ -138,7 +137,8 @@ class ReplayedRun(msgspec.Struct, frozen=True):
     level: str
     part: Range
     redactor: Redactor
-    outputs: Sequence[FullTexts] = ()
+    outputs: Mapping[str, FullTexts] = {}
+    """By the names of the calls."""
     missing: str = ""
 
     @property
@@ -173,11 +173,10 @@ class ReplayedRun(msgspec.Struct, frozen=True):
 
     def _entries(self) -> Iterator[Entry]:
         """The entries with their texts whole, as far as the raw output is there."""
-        left = iter(self.outputs)
         printed: Iterator[StreamEvent] = iter(())
         for entry in entries(self.layout.journal(self.run)):
             if isinstance(entry.event, AgentStarted):
-                output = next(left, None)
+                output = self.outputs.get(entry.event.raw)
                 printed = output.events(self.redactor) if output is not None else iter(())
             yield from restore_texts([entry], printed)
 
@@ -200,9 +199,9 @@ def load_replay(layout: Layout, run: str, number: int | None, level: str, redact
     shown = ReplayedRun(layout, run, started, level or recorded_settings(started).output, part, redactor)
     if shown.level != "verbose":  # only this level shows texts that the journal shortens
         return shown
-    calls = RecordedCalls(journal_reader.milestones(path)).calls
-    outputs = raw_outputs(layout, run, calls)
-    return replace(shown, outputs=outputs, missing=_describe_missing(calls, outputs))
+    calls = [entry.event.raw for entry in journal_reader.milestones(path) if isinstance(entry.event, AgentStarted)]
+    outputs = {name: full_texts(layout, run, name) for name in calls}
+    return replace(shown, outputs=outputs, missing=_describe_missing(outputs))
 
 
 def picture(lines: Sequence[str], title: str, columns: int = COLUMNS) -> str:

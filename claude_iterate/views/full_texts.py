@@ -52,13 +52,8 @@ class FullTexts(msgspec.Struct, frozen=True):
             return CUT.strip() in file.read()
 
 
-def call_name(number: int, attempt: int = 1) -> str:
-    """The name of an iteration's call in `raw/`."""
-    return f"{number:04d}" + (f".retry-{attempt - 1}" if attempt > 1 else "")
-
-
 def full_texts(layout: Layout, run: str, call: str) -> FullTexts:
-    """The raw output of a call; `call` is a `call_name`, or `review-1` for a review."""
+    """The raw output of a call, by its name in `raw/`."""
     path = Path(layout.raw(run, call))
     if path.is_file():
         return FullTexts(path)

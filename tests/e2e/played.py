@@ -9,6 +9,7 @@ from tests.e2e.conftest import Loop
 _OTHER = {
     *(
         "pid",
+        "raw",
         "run",
         "birth",
         "log",

@@ -9,7 +9,7 @@ from claude_iterate.core import events
 from claude_iterate.core.abridgement import abridge
 from claude_iterate.core.events import Entry
 from claude_iterate.core.redact import Redactor
-from claude_iterate.views.full_texts import call_name, full_texts, prompt_of, restore_texts
+from claude_iterate.views.full_texts import full_texts, prompt_of, restore_texts
 from claude_iterate.workspace.layout import Layout
 
 RUN = "000001-20261117-000000-abcdef"
@@ -38,7 +38,7 @@ def raw(tmp_path: Path, call: str, *lines: bytes) -> Layout:
 def test_texts_are_whole_and_clean(tmp_path: Path) -> None:
     """Every character but the secrets."""
     layout = raw(tmp_path, "0001", message({"type": "text", "text": f"{LONG}{SECRET}"}), b"junk\n", answer("t", LONG))
-    found = full_texts(layout, RUN, call_name(1))
+    found = full_texts(layout, RUN, "0001")
     said, junk, answered = found.events(CLEAN)
     assert isinstance(said, events.Said)
     assert (said.text.startswith(LONG), SECRET in said.text) == (True, False)
@@ -49,11 +49,10 @@ def test_texts_are_whole_and_clean(tmp_path: Path) -> None:
 
 def test_what_is_missing_is_said(tmp_path: Path) -> None:
     """A run whose raw output was deleted, and a call that has none."""
-    layout = raw(tmp_path, call_name(3, 2))
-    assert "raw/0003.retry-1" in layout.raw(RUN, call_name(3, 2))
-    assert full_texts(layout, RUN, call_name(3, 2)).missing == ""
-    assert "no raw output of the call 0004" in full_texts(layout, RUN, call_name(4)).missing
-    gone = full_texts(layout, "000009-x", call_name(1))
+    layout = raw(tmp_path, "0003.retry-1")
+    assert full_texts(layout, RUN, "0003.retry-1").missing == ""
+    assert "no raw output of the call 0004" in full_texts(layout, RUN, "0004").missing
+    gone = full_texts(layout, "000009-x", "0001")
     assert ("keep_raw_runs" in gone.missing, list(gone.events(CLEAN)), gone.is_cut) == (True, [], False)
 
 

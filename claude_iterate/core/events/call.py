@@ -57,9 +57,10 @@ class Rebooted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_de
 
 
 class AgentStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """Claude is running."""
+    """Claude is running. `raw` is the name of the call in `raw/`: its prompt and its output."""
 
     pid: int
+    raw: str = ""
 
 
 class CutStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
