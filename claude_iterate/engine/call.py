@@ -21,7 +21,8 @@ from claude_iterate.agent.protocol.usage import Used
 from claude_iterate.core import events
 from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.outcomes.classes import classify
-from claude_iterate.core.outcomes.evidence import Evidence, Granted
+from claude_iterate.core.outcomes.denials import Granted
+from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.core.rules.breaker import budget
 from claude_iterate.core.rules.during import decide_running
 from claude_iterate.core.rules.verdicts import Cut, Wait

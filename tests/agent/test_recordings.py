@@ -11,7 +11,7 @@ from claude_iterate.agent.protocol.usage import Used
 from claude_iterate.core import events
 from claude_iterate.core.events import AgentExited, AgentNoted, Entry, IterationStarted, LimitReported
 from claude_iterate.core.outcomes.classes import classify
-from claude_iterate.core.outcomes.evidence import Granted
+from claude_iterate.core.outcomes.denials import Granted
 from claude_iterate.core.state.call import Call
 from claude_iterate.core.state.fold import fold_from, reduce
 from claude_iterate.core.state.run_state import RunState

@@ -26,7 +26,8 @@ from claude_iterate.core.outcomes.classes import (
     WELL,
     classify,
 )
-from claude_iterate.core.outcomes.evidence import Evidence, Granted
+from claude_iterate.core.outcomes.denials import Granted
+from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.core.state.fold import fold
 
 

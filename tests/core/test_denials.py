@@ -8,16 +8,20 @@ import pytest
 from msgspec.structs import astuple, replace
 
 from claude_iterate.core.events import Denial
-from claude_iterate.core.outcomes.denials import Remedy, advice, remedy, rules
-from claude_iterate.core.outcomes.evidence import Granted
+from claude_iterate.core.outcomes.denials import Granted, Remedy, find_remedy, missing_permissions
+from claude_iterate.core.outcomes.denials import advice as advice_on
 
 WORK = Granted("t", "acceptEdits", (), ("/project",))
 APPROVAL = "This command requires approval"
 
 
+def advice(denials: tuple[Denial, ...], granted: Granted) -> str:
+    return advice_on(denials, find_remedy(denials, granted), granted)
+
+
 def offered(command: str, said: str = "", granted: Granted = WORK) -> tuple[str, ...]:
     """Without the tool's name: all rules here are for Bash."""
-    found = remedy((Denial("Bash", command, said),), granted).rules
+    found = find_remedy((Denial("Bash", command, said),), granted).rules
     assert all(rule.startswith("Bash(") and rule.endswith(")") for rule in found)
     return tuple(rule[5:-1] for rule in found)
 
@@ -90,7 +94,7 @@ def test_a_variable_needs_a_rule_of_its_own(command: str, wanted: tuple[str, ...
 )
 def test_what_can_run_anything_is_never_offered(command: str) -> None:
     """It is said why there is no rule, and what to do instead."""
-    found = remedy((Denial("Bash", command, APPROVAL),), WORK)
+    found = find_remedy((Denial("Bash", command, APPROVAL),), WORK)
     assert found.rules == ()
     assert "can run anything" in " ".join(found.hopeless)
     assert "claude-iterate note t " in advice((Denial("Bash", command),), WORK)
@@ -115,7 +119,7 @@ def test_a_rule_that_is_set_is_not_offered_again(set_already: str) -> None:
     """Claude Code then had another reason, which is told in its own words."""
     denial = Denial("Bash", "npm test", "Contains simple_expansion")
     for one in (denial, Denial("Bash", "npm test")):
-        found = remedy((one,), replace(WORK, tools=(set_already,)))
+        found = find_remedy((one,), replace(WORK, tools=(set_already,)))
         assert (found.mode, found.rules, len(found.hopeless)) == ("", (), 1)
     assert "Contains simple_expansion" in advice((denial,), WORK)
     assert offered("npm tests", granted=replace(WORK, tools=("Bash(npm test:*)",))) == ("npm tests:*",)
@@ -146,7 +150,7 @@ def test_advice_about_commands_is_for_commands() -> None:
 )
 def test_a_form_that_claude_code_refuses_has_no_rule(said: str) -> None:
     """Whatever the command is; the reason is told in its own words."""
-    found = remedy((Denial("Bash", "npm test", said),), WORK)
+    found = find_remedy((Denial("Bash", "npm test", said),), WORK)
     assert astuple(found)[:2] == ("", ())
     assert said[:40] in found.hopeless[0]
 
@@ -154,7 +158,7 @@ def test_a_form_that_claude_code_refuses_has_no_rule(said: str) -> None:
 @pytest.mark.parametrize(("why", "rules"), [("safetyCheck", ()), ("hook", ()), ("other", ("npm test:*",))])
 def test_the_type_of_a_reason_goes_before_its_words(why: str, rules: tuple[str, ...]) -> None:
     """Where it means that no rule lifts the refusal; `other` stands for anything."""
-    found = remedy((Denial("Bash", "npm test", APPROVAL, why),), WORK)
+    found = find_remedy((Denial("Bash", "npm test", APPROVAL, why),), WORK)
     assert (found.rules, bool(found.hopeless)) == (tuple(f"Bash({rule})" for rule in rules), not rules)
 
 
@@ -162,10 +166,10 @@ def test_the_type_of_a_reason_goes_before_its_words(why: str, rules: tuple[str, 
 def test_editing_needs_a_mode(name: str) -> None:
     """Within the project, unless that mode is set: then the file is protected."""
     denial = (Denial(name, "/project/a.py"),)
-    assert remedy(denial, replace(WORK, mode="default")) == Remedy("acceptEdits")
-    assert remedy(denial, replace(WORK, mode="plan")).mode == "acceptEdits"
-    assert astuple(remedy(denial, WORK))[:2] == ("", ())
-    assert remedy((Denial(name, "/elsewhere/a.py"),), WORK).rules == ("Edit(//elsewhere/a.py)",)
+    assert find_remedy(denial, replace(WORK, mode="default")) == Remedy("acceptEdits")
+    assert find_remedy(denial, replace(WORK, mode="plan")).mode == "acceptEdits"
+    assert astuple(find_remedy(denial, WORK))[:2] == ("", ())
+    assert find_remedy((Denial(name, "/elsewhere/a.py"),), WORK).rules == ("Edit(//elsewhere/a.py)",)
 
 
 OLDER = "{} in '{}' was blocked. For security, Claude Code may only {} files in '/project'."
@@ -195,37 +199,39 @@ def test_a_command_that_writes_needs_the_mode_or_the_file(
     and newer versions say it in other words, and mean the same."""
     where = "inside" if path.startswith("/project/") else "outside"
     for said in (OLDER.format("it", path, verb), NEWER.format("it", path, where)):
-        assert remedy((Denial("Bash", command, said),), granted) == wanted
+        assert find_remedy((Denial("Bash", command, said),), granted) == wanted
 
 
 def test_a_folder_elsewhere_has_no_rule() -> None:
     """Not for looking into it either."""
     cd = "cd in '/etc' was blocked. For security, Claude Code may only change directories to '/project'."
-    assert "leaves the project" in remedy((Denial("Bash", "cd /etc && ls", cd),), WORK).hopeless[0]
+    assert "leaves the project" in find_remedy((Denial("Bash", "cd /etc && ls", cd),), WORK).hopeless[0]
 
 
 def test_edits_among_other_commands_need_the_mode_and_no_rule() -> None:
     """A rule for `touch` would allow it everywhere. Where the mode is set, a program that asks wants a rule."""
     said = "This Bash command contains multiple operations. The following parts require approval: touch x, npm test"
     wanted = Remedy("acceptEdits", ("Bash(npm test:*)",))
-    assert remedy((Denial("Bash", "touch x && npm test", said, "subcommandResults"),), BARE) == wanted
-    assert remedy((Denial("Bash", "ln -s x l", APPROVAL, "other"),), WORK).rules == ("Bash(ln:*)",)
+    assert find_remedy((Denial("Bash", "touch x && npm test", said, "subcommandResults"),), BARE) == wanted
+    assert find_remedy((Denial("Bash", "ln -s x l", APPROVAL, "other"),), WORK).rules == ("Bash(ln:*)",)
 
 
 def test_other_tools_have_rules_of_their_own() -> None:
     """As narrow as Claude Code can have them."""
     denials = (Denial("Read", "/etc/x"), Denial("WebFetch", "https://a.org/b"), Denial("mcp__x__y"), Denial("a tool"))
-    assert remedy(denials, WORK).rules == ("Read(//etc/x)", "WebFetch(domain:a.org)", "mcp__x__y")
+    assert find_remedy(denials, WORK).rules == ("Read(//etc/x)", "WebFetch(domain:a.org)", "mcp__x__y")
 
 
 def test_what_was_missing_does_not_depend_on_the_order() -> None:
     """The same denials are the same words."""
     one, other = Denial("Write", "/x"), Denial("Edit", "/y")
-    assert rules((one, other, one)) == rules((other, one)) == ("Edit", "Write")
-    assert rules((Denial("Bash", ""),)) == ("Bash",)
-    assert rules((Denial("Bash", "python3 -c 1"),)) == ("Bash (python3 -c)",)
-    assert rules((Denial("Bash", "touch x; mkdir y"),)) == ("Bash (mkdir)", "Bash (touch)")
-    assert rules((Denial("Bash", "x", "Contains simple_expansion"),)) == ("Bash (Contains simple_expansion)",)
+    assert missing_permissions((one, other, one)) == missing_permissions((other, one)) == ("Edit", "Write")
+    assert missing_permissions((Denial("Bash", ""),)) == ("Bash",)
+    assert missing_permissions((Denial("Bash", "python3 -c 1"),)) == ("Bash (python3 -c)",)
+    assert missing_permissions((Denial("Bash", "touch x; mkdir y"),)) == ("Bash (mkdir)", "Bash (touch)")
+    assert missing_permissions((Denial("Bash", "x", "Contains simple_expansion"),)) == (
+        "Bash (Contains simple_expansion)",
+    )
 
 
 @pytest.mark.parametrize("command", ["npm test", "'my prog' x", "it\\'s x", "a%b c", 'FOO="a b" npm test'])
@@ -233,7 +239,7 @@ def test_the_commands_survive_a_shell(command: str) -> None:
     """What is pasted reaches us as the rules: to be saved, and for one run."""
     denials = (Denial("Bash", command), Denial("Write", "/project/x"))
     save, once = advice(denials, replace(WORK, mode="")).splitlines()
-    wanted = remedy(denials, replace(WORK, mode="")).rules
+    wanted = find_remedy(denials, replace(WORK, mode="")).rules
     assert save.startswith("Allow it: claude-iterate config -w t claude.permission_mode acceptEdits && claude-iterate ")
     words = shlex.split(save.partition(" && ")[2])
     assert words[:5] == ["claude-iterate", "config", "-w", "t", "claude.allowed_tools"]

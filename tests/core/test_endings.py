@@ -22,7 +22,7 @@ from claude_iterate.core.events import (
     VerificationFinished,
 )
 from claude_iterate.core.events.enums import ENDINGS, Kind, Purpose, Reason
-from claude_iterate.core.outcomes.evidence import FOR_ONE_RUN
+from claude_iterate.core.outcomes.denials import FOR_ONE_RUN
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.endings import run_finished_event, with_words

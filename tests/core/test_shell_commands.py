@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_iterate.core.outcomes.shell_commands import simple_commands
+from claude_iterate.core.shell.commands import simple_commands
 
 
 @pytest.mark.parametrize(

@@ -1,22 +1,20 @@
 """How a call of Claude ended: one ordered table from evidence to class, message and advice.
 
 Success is judged from the last `result` and the exit code together, never from `subtype` and never from prose:
-a model that writes "rate limit" has not met one. What shows the sort of a failure is in `failure_signs`.
+a model that writes "rate limit" has not met one. What shows the sort of a failure is in `evidence`.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 import msgspec
 
-from claude_iterate.core.events import IterationFinished, LimitReported, Outcome
+from claude_iterate.core.events import IterationFinished, Outcome
 from claude_iterate.core.events.enums import Cause, Kind
 from claude_iterate.core.formats import duration, shorten
 from claude_iterate.core.outcomes import denials, reset_times
 from claude_iterate.core.outcomes.evidence import Evidence
-from claude_iterate.core.outcomes.failure_signs import is_throttled, is_typed, matches_one, points_to
 
 
 class Class(msgspec.Struct, frozen=True):
@@ -28,100 +26,98 @@ class Class(msgspec.Struct, frozen=True):
     holds: Callable[[Evidence], bool]
 
 
-_ADMIN_WORDS = re.compile(
-    r"allocation has been disabled|limit is set to \$0|organization has been disabled", re.IGNORECASE
-)
-
-
-def _window_is_used_up(limit: LimitReported | None) -> bool:
-    """A rejection that names no window is a passing throttle, not the subscription's limit."""
-    return limit is not None and bool(limit.window or limit.resets_at)
+_DISABLED_BY_ADMIN = r"allocation has been disabled|limit is set to \$0|organization has been disabled"
 
 
 def _shows(kind: Kind) -> Callable[[Evidence], bool]:
-    return lambda evidence: points_to(kind, evidence)
+    return lambda evidence: evidence.points_to(kind)
+
+
+def _cut_by(*causes: Cause) -> Callable[[Evidence], bool]:
+    return lambda evidence: evidence.cut is not None and evidence.cut.cause in causes
+
+
+def _has_subtype(name: str) -> Callable[[Evidence], bool]:
+    return lambda evidence: evidence.result is not None and evidence.result.subtype == name
+
+
+_took_too_long = _cut_by(Cause.IDLE, Cause.TIMEOUT)
 
 
 def _is_transient(evidence: Evidence) -> bool:
-    if evidence.retrying and (_cut_by(evidence, Cause.IDLE) or _cut_by(evidence, Cause.TIMEOUT)):
-        return True  # a network that swallows everything is not this task's failure
-    return points_to(Kind.TRANSIENT, evidence)
+    """Also a network that swallows everything: that is not this task's failure."""
+    return (evidence.retrying and _took_too_long(evidence)) or evidence.points_to(Kind.TRANSIENT)
 
 
 def _session_is_spoilt(evidence: Evidence) -> bool:
     """A resumed session that is unknown, poisoned or too full. A request that the API calls bad (400, 413) is taken
     for one as well: if the session is not to blame, the fresh one fails in the same way and is believed."""
-    return evidence.resumed and points_to(Kind.REFUSED, evidence)
+    return evidence.resumed and evidence.points_to(Kind.REFUSED)
 
 
 def _cannot_pay(evidence: Evidence) -> bool:
     """Also where Claude Code names a usage limit that no waiting cures: its type is that of all limits."""
-    endless = points_to(Kind.USAGE_LIMIT, evidence) and _ADMIN_WORDS.search(evidence.words) is not None
-    return endless or points_to(Kind.BILLING, evidence)
+    endless = evidence.points_to(Kind.USAGE_LIMIT) and evidence.mentions(_DISABLED_BY_ADMIN)
+    return endless or evidence.points_to(Kind.BILLING)
 
 
 def _limit_is_reached(evidence: Evidence) -> bool:
     """What is named as one, also by the user's patterns; and a window that is used up, unless Claude Code names another
-    reason. A good result cannot be one, unless Claude's exit code takes it back."""
-    if points_to(Kind.USAGE_LIMIT, evidence) or (evidence.failed and matches_one(evidence.words, evidence.patterns)):
+    reason. A good result cannot be one, unless Claude's exit code takes it back. A rejection that names no window is a
+    passing throttle, not the subscription's limit."""
+    if evidence.points_to(Kind.USAGE_LIMIT) or evidence.matches_user_pattern:
         return True
-    doubtful = evidence.failed or evidence.exit_code != 0
-    other = is_typed(evidence) or evidence.status in {401, 403}
-    return doubtful and not other and _window_is_used_up(evidence.rejected)
+    limit = evidence.rejected
+    doubtful = evidence.has_failed or evidence.exit_code != 0
+    other = evidence.typed_sorts or evidence.status in {401, 403}
+    return doubtful and not other and limit is not None and bool(limit.window or limit.resets_at)
 
 
 def _is_ok(evidence: Evidence) -> bool:
     """A good last result. An exit code spoils it only when nothing was written: MCP trouble exits 1 after success."""
-    if evidence.failed:
-        return False
-    return evidence.exit_code == 0 or evidence.wrote_status or _cut_by(evidence, Cause.LINGERING)
+    ended_well = evidence.exit_code == 0 or evidence.wrote_status or _cut_by(Cause.LINGERING)(evidence)
+    return not evidence.has_failed and ended_well
 
 
-def _cut_by(evidence: Evidence, cause: Cause) -> bool:
-    return evidence.cut is not None and evidence.cut.cause == cause
-
-
-def _subtype(name: str) -> Callable[[Evidence], bool]:
-    return lambda evidence: evidence.result is not None and evidence.result.subtype == name
-
-
-def _denied(evidence: Evidence) -> bool:
+def _is_denied(evidence: Evidence) -> bool:
     result = evidence.result
-    return not evidence.failed and result is not None and bool(result.denials) and not evidence.wrote_status
+    return not evidence.has_failed and result is not None and bool(result.denials) and not evidence.wrote_status
 
-
-_ALLOW = "Allow it, if you want it: the commands are named with the iteration."
-"""In general; with the denials in hand the advice is exact."""
 
 CLASSES: tuple[Class, ...] = (
     Class(
         Kind.INTERRUPTED,
         "The run ended it because a stop was asked for, or because the time of the run was over.",
         "",
-        lambda e: _cut_by(e, Cause.STOPPED) or _cut_by(e, Cause.DURATION),
+        _cut_by(Cause.STOPPED, Cause.DURATION),
     ),
-    Class(Kind.SKIPPED, "The run ended it because the user said `skip`.", "", lambda e: _cut_by(e, Cause.SKIP)),
-    Class(Kind.REBOOTED, "The run ended it because the user said `reboot`.", "", lambda e: _cut_by(e, Cause.REBOOT)),
-    Class(Kind.DENIED, "A tool was not allowed and no report was written.", _ALLOW, _denied),
+    Class(Kind.SKIPPED, "The run ended it because the user said `skip`.", "", _cut_by(Cause.SKIP)),
+    Class(Kind.REBOOTED, "The run ended it because the user said `reboot`.", "", _cut_by(Cause.REBOOT)),
+    Class(
+        Kind.DENIED,
+        "A tool was not allowed and no report was written.",
+        "Allow it, if you want it: the commands are named with the iteration.",
+        _is_denied,
+    ),
     Class(Kind.OK, "Claude finished.", "", _is_ok),
-    Class(Kind.MAX_TURNS, "The turn limit ended it: a normal end.", "", _subtype("error_max_turns")),
+    Class(Kind.MAX_TURNS, "The turn limit ended it: a normal end.", "", _has_subtype("error_max_turns")),
     Class(
         Kind.BUDGET,
         "The money for this iteration is spent.",
         "Raise `limits.max_cost_usd` or `limits.max_cost_per_iteration_usd`.",
-        _subtype("error_max_budget_usd"),
+        _has_subtype("error_max_budget_usd"),
     ),
     Class(
         Kind.IDLE,
         "Claude was silent for too long.",
         "Raise `timeouts.idle` if such silence is normal for this task.",
-        lambda e: _cut_by(e, Cause.IDLE) and not e.retrying,
+        lambda e: _cut_by(Cause.IDLE)(e) and not e.retrying,
     ),
     Class(
         Kind.TIMEOUT,
         "The iteration took too long.",
         "Raise `timeouts.iteration` or make the items smaller.",
-        lambda e: _cut_by(e, Cause.TIMEOUT) and not e.retrying,
+        lambda e: _cut_by(Cause.TIMEOUT)(e) and not e.retrying,
     ),
     Class(
         Kind.BILLING,
@@ -209,29 +205,48 @@ def is_done_again(ended: IterationFinished) -> bool:
     return kind in RETRIED and (kind == Kind.REBOOTED or not claims)
 
 
+_BETTER_ADVICE = (
+    (
+        {Kind.CONFIG, Kind.AUTH},
+        "cannot be used with root",
+        "Run as another user, or set IS_SANDBOX=1 in `claude.env` if this machine is a sandbox.",
+    ),
+    (
+        {Kind.BILLING},
+        "extra usage is required",
+        "Turn on extra usage for the account, or choose another model: `claude.model` (run: --model NAME)",
+    ),
+    (
+        {Kind.BILLING},
+        _DISABLED_BY_ADMIN,
+        "Ask who manages the account to allow it, or log in with another one: claude /login",
+    ),
+    (
+        {Kind.AUTH},
+        "api key",
+        "Check ANTHROPIC_API_KEY in the environment or in `claude.env`, or unset it to use your login.",
+    ),
+)
+"""For failures of these kinds whose words match."""
+
+
 def classify(evidence: Evidence) -> Outcome:
     """The first class that holds, with Claude's own words."""
     found = next(row for row in CLASSES if row.holds(evidence))
-    advice = found.advice
+    better = (text for kinds, words, text in _BETTER_ADVICE if found.kind in kinds and evidence.mentions(words))
+    advice = next(better, found.advice)
     allowed_by: tuple[tuple[str, str], ...] = ()
-    if found.kind in {Kind.DENIED, Kind.OK, Kind.MAX_TURNS} and evidence.result is not None and evidence.result.denials:
-        advice = denials.advice(evidence.result.denials, evidence.granted)
-        allowed_by = denials.options(evidence.result.denials, evidence.granted)
-    if found.kind in {Kind.CONFIG, Kind.AUTH} and "cannot be used with root" in evidence.words:
-        advice = "Run as another user, or set IS_SANDBOX=1 in `claude.env` if this machine is a sandbox."
-    if found.kind == Kind.BILLING and _ADMIN_WORDS.search(evidence.words):
-        advice = "Ask who manages the account to allow it, or log in with another one: claude /login"
-    if found.kind == Kind.BILLING and "extra usage is required" in evidence.words.lower():
-        advice = "Turn on extra usage for the account, or choose another model: `claude.model` (run: --model NAME)"
-    if found.kind == Kind.AUTH and "api key" in evidence.words.lower():
-        advice = "Check ANTHROPIC_API_KEY in the environment or in `claude.env`, or unset it to use your login."
-    resets_at, window = _reset(evidence) if found.kind == Kind.USAGE_LIMIT else (None, "")
-    throttled = found.kind == Kind.TRANSIENT and is_throttled(evidence)
+    denied = evidence.result.denials if evidence.result is not None else ()
+    if denied and found.kind in {Kind.DENIED, Kind.OK, Kind.MAX_TURNS}:
+        remedy = denials.find_remedy(denied, evidence.granted)
+        advice, allowed_by = denials.advice(denied, remedy, evidence.granted), denials.options(remedy)
+    resets_at, window = _find_reset(evidence) if found.kind == Kind.USAGE_LIMIT else (None, "")
+    throttled = found.kind == Kind.TRANSIENT and evidence.is_throttled
     message = _message(found, evidence)
     return Outcome(found.kind, message, advice, resets_at, window, allowed_by=allowed_by, throttled=throttled)
 
 
-def _reset(evidence: Evidence) -> tuple[float | None, str]:
+def _find_reset(evidence: Evidence) -> tuple[float | None, str]:
     """When the limit ends, from the structured event first, then from the words; and which window it is."""
     limit = evidence.rejected
     moment = reset_times.plausible(limit.resets_at, evidence.now) if limit else None
@@ -239,32 +254,24 @@ def _reset(evidence: Evidence) -> tuple[float | None, str]:
     return moment, limit.window if limit else ""
 
 
-_TOO_LONG = frozenset({Cause.IDLE, Cause.TIMEOUT})
-
-
 def _message(found: Class, evidence: Evidence) -> str:
     if found.kind in {Kind.OK, Kind.MAX_TURNS, Kind.INTERRUPTED, Kind.SKIPPED, Kind.REBOOTED}:
         return ""
     if found.kind == Kind.DENIED and evidence.result is not None:
-        return "not allowed: " + ", ".join(denials.rules(evidence.result.denials))
-    if evidence.cut is not None and evidence.cut.cause in _TOO_LONG:
+        return "not allowed: " + ", ".join(denials.missing_permissions(evidence.result.denials))
+    if evidence.cut is not None and _took_too_long(evidence):
         doing = f" ({evidence.cut.doing})" if evidence.cut.doing else ""
         verb = "silent for" if evidence.cut.cause == Cause.IDLE else "ran for"
         return f"{verb} {duration(evidence.cut.after)}{doing}"
-    words = _first_lines(evidence.heard)
+    lines = (line.strip() for line in evidence.full_words.strip().splitlines()[:4])
+    words = shorten(" ".join(filter(None, lines)), 300)
     if found.kind == Kind.CRASH:
-        return f"{_ending(evidence)}{': ' + words if words else ''}"
+        return f"{_describe_exit(evidence)}{': ' + words if words else ''}"
     return words or found.meaning
 
 
-def _ending(evidence: Evidence) -> str:
+def _describe_exit(evidence: Evidence) -> str:
     if evidence.exit_code < 0:
         return f"Claude was killed by signal {-evidence.exit_code}"
-    if evidence.result is None:
-        return f"Claude exited with code {evidence.exit_code} and no result"
-    return f"Claude exited with code {evidence.exit_code}"
-
-
-def _first_lines(text: str) -> str:
-    kept = " ".join(line.strip() for line in text.strip().splitlines()[:4] if line.strip())
-    return shorten(kept, 300)
+    without = " and no result" if evidence.result is None else ""
+    return f"Claude exited with code {evidence.exit_code}{without}"

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable
 
 import msgspec
 
 from claude_iterate.core.events import Denial
 from claude_iterate.core.formats import one_line, shorten
-from claude_iterate.core.outcomes import known_programs, narrow_rules
-from claude_iterate.core.outcomes.evidence import FOR_ONE_RUN, Granted
-from claude_iterate.core.outcomes.shell_commands import Simple, simple_commands
+from claude_iterate.core.shell.commands import SimpleCommand, simple_commands
+from claude_iterate.core.shell.permission_rules import inner_words, is_allowed, needs_no_rule, rules_for
+from claude_iterate.core.shell.programs import EDITS
 
-EDITING = "acceptEdits"
-_WRITING = frozenset({EDITING, "bypassPermissions", "auto"})
+FOR_ONE_RUN = "Or for one run: "
+"""Begins the line of advice on a denial that changes no setting."""
+_EDITING = "acceptEdits"
+_WRITING_MODES = frozenset({_EDITING, "bypassPermissions", "auto"})
 """Modes in which files of the project can be written."""
 _EDITORS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
 _HOPELESS_TYPES = frozenset({"safetyCheck", "classifier", "hook", "rule"})
@@ -41,6 +42,17 @@ _PARTS = re.compile(r"following parts? requires? approval: (?P<parts>.*)")
 _SAID_KEPT = 500
 
 
+class Granted(msgspec.Struct, frozen=True):
+    """What Claude was allowed to do. `roots` are the names of the project's folder; `program` is what stands before a
+    command of ours, for a shell."""
+
+    workspace: str = "NAME"
+    mode: str = ""
+    tools: tuple[str, ...] = ()
+    roots: tuple[str, ...] = ()
+    program: str = "claude-iterate"
+
+
 class Remedy(msgspec.Struct, frozen=True):
     """A permission mode, rules, and what neither would have allowed, each with its reason."""
 
@@ -49,13 +61,28 @@ class Remedy(msgspec.Struct, frozen=True):
     hopeless: tuple[str, ...] = ()
 
 
-def rules(denials: tuple[Denial, ...]) -> tuple[str, ...]:
+def missing_permissions(denials: tuple[Denial, ...]) -> tuple[str, ...]:
     """What was missing, sorted, whatever is granted: the same denials are the same words, in whatever order they
     came."""
-    return tuple(sorted({need for denial in denials for need in _needs(denial)}))
+    return tuple(sorted({name for denial in denials for name in _missing(denial)}))
 
 
-def remedy(denials: tuple[Denial, ...], granted: Granted) -> Remedy:
+def _missing(denial: Denial) -> list[str]:
+    """The rules for a command, the kind of a refusal that no rule lifts, else the tool."""
+    if _is_hopeless(denial):
+        return [f"{denial.tool} ({_reason(denial)})"]
+    if denial.tool != "Bash":
+        return [denial.tool]
+    commands = _denied_commands(denial)
+    others = [command for command in commands if command.words[0] not in EDITS]
+    if commands and not others:
+        return [f"Bash ({command.words[0]})" for command in commands]
+    rules = [(command, rules_for(command)) for command in others]
+    narrow = [offered[0] for _, offered in rules if offered]
+    return narrow or [f"Bash ({_name(command)})" for command, offered in rules if offered is None] or ["Bash"]
+
+
+def find_remedy(denials: tuple[Denial, ...], granted: Granted) -> Remedy:
     """What would have allowed all of it. A rule that is set already is not offered again."""
     found = [_remedy(denial, granted) for denial in denials]
     return Remedy(
@@ -65,28 +92,25 @@ def remedy(denials: tuple[Denial, ...], granted: Granted) -> Remedy:
     )
 
 
-def options(denials: tuple[Denial, ...], granted: Granted) -> tuple[tuple[str, str], ...]:
+def options(remedy: Remedy) -> tuple[tuple[str, str], ...]:
     """The options of `run` that would have allowed it."""
-    needed = remedy(denials, granted)
-    mode = [("--permission-mode", needed.mode)] if needed.mode else []
-    return (*mode, *(("--allow", rule) for rule in needed.rules))
+    mode = [("--permission-mode", remedy.mode)] if remedy.mode else []
+    return (*mode, *(("--allow", rule) for rule in remedy.rules))
 
 
-def advice(denials: tuple[Denial, ...], granted: Granted) -> str:
+def advice(denials: tuple[Denial, ...], remedy: Remedy, granted: Granted) -> str:
     """What to do, line by line, as commands to paste."""
-    needed = remedy(denials, granted)
-    name = granted.workspace
-    lines = []
-    if needed.mode or needed.rules:
+    name, lines = granted.workspace, []
+    if remedy.mode or remedy.rules:
         save = f"{granted.program} config -w {name}"
-        commands = [f"{save} claude.permission_mode {needed.mode}"] if needed.mode else []
-        if needed.rules:
-            commands.append(f"{save} claude.allowed_tools {_flags('--add', needed.rules)}")
-        mode = f" --permission-mode {needed.mode}" if needed.mode else ""
-        flags = f" {_flags('--allow', needed.rules)}" if needed.rules else ""
-        lines = [f"Allow it: {' && '.join(commands)}", f"{FOR_ONE_RUN}{granted.program} run {name}{mode}{flags}"]
-    lines += [f"No rule is offered: {reason}" for reason in needed.hopeless[:3]]
-    if needed.hopeless and not lines[0].startswith("Allow"):
+        commands = [f"{save} claude.permission_mode {remedy.mode}"] if remedy.mode else []
+        if remedy.rules:
+            added = " ".join(f"--add {shlex.quote(rule)}" for rule in remedy.rules)
+            commands.append(f"{save} claude.allowed_tools {added}")
+        once = " ".join(f"{option} {shlex.quote(value)}" for option, value in options(remedy))
+        lines = [f"Allow it: {' && '.join(commands)}", f"{FOR_ONE_RUN}{granted.program} run {name} {once}"]
+    lines += [f"No rule is offered: {reason}" for reason in remedy.hopeless[:3]]
+    if remedy.hopeless and not lines[0].startswith("Allow"):
         lines.append(f"Tell Claude: {granted.program} note {name} {shlex.quote(_wish(denials))}")
     return "\n".join(lines)
 
@@ -99,85 +123,58 @@ def _wish(denials: tuple[Denial, ...]) -> str:
     return f"{tools} will be refused again where it was refused: find another way, or report that you are blocked."
 
 
-def _flags(flag: str, found: Iterable[str]) -> str:
-    return " ".join(f"{flag} {shlex.quote(rule)}" for rule in found)
-
-
-def _needs(denial: Denial) -> list[str]:
-    """What the denial is about: the rules for a command, the kind of a refusal that no rule lifts, else the tool."""
-    if _is_hopeless(denial):
-        return [f"{denial.tool} ({_reason(denial.said)})"]
-    if denial.tool != "Bash":
-        return [denial.tool]
-    commands = _asking(denial)
-    others = [command for command in commands if command.words[0] not in known_programs.EDITS]
-    if commands and not others:
-        return sorted({f"Bash ({command.words[0]})" for command in commands})
-    found = [rule for command in others for rule in narrow_rules.rules_for(command)[:1]]
-    anything = [f"Bash ({words})" for command in commands if (words := narrow_rules.runs_anything(command))]
-    return found or anything or ["Bash"]
-
-
 def _remedy(denial: Denial, granted: Granted) -> Remedy:
     if _is_hopeless(denial):
-        return Remedy(hopeless=(f"Claude Code refuses {_quoted(denial)} ({_reason(denial.said)}).",))
+        return Remedy(hopeless=(f"Claude Code refuses {_request(denial)} ({_reason(denial)}).",))
     about = _PATH.search(denial.said)
     if about is not None:
         inside = about["where"] == "inside" or (not about["where"] and _is_inside(about["path"], granted))
         writes = about["verb"] is None or about["verb"] in _WRITES
-        return _on_path(denial, granted, about["path"], inside, writes)
-    if denial.tool in _EDITORS:
-        return _edit(denial, granted)
+        return _remedy_for_path(denial, granted, about["path"], inside, writes)
     if denial.tool == "Bash":
-        return _command(denial, granted)
-    rule = _other_rule(denial)
-    return Remedy(rules=(rule,)) if rule and not narrow_rules.covered(rule, granted.tools) else _refused(denial)
-
-
-def _edit(denial: Denial, granted: Granted) -> Remedy:
-    """Within the project the mode allows it; elsewhere a rule for this one file."""
-    if not _is_inside(denial.detail, granted):
-        rule = f"Edit(/{denial.detail})"
-        return _refused(denial) if narrow_rules.covered(rule, granted.tools) else Remedy(rules=(rule,))
-    return _refused(denial) if granted.mode in _WRITING or denial.tool in granted.tools else Remedy(EDITING)
+        return _remedy_for_commands(denial, granted)
+    if denial.tool in _EDITORS and _is_inside(denial.detail, granted):
+        is_set = granted.mode in _WRITING_MODES or denial.tool in granted.tools
+        return _no_remedy(denial) if is_set else Remedy(_EDITING)
+    rule = _rule_for_tool(denial)
+    return Remedy(rules=(rule,)) if rule and not is_allowed(rule, granted.tools) else _no_remedy(denial)
 
 
 def _is_hopeless(denial: Denial) -> bool:
-    return denial.why in _HOPELESS_TYPES or (bool(denial.said) and _HOPELESS.search(denial.said) is not None)
+    return denial.why in _HOPELESS_TYPES or _HOPELESS.search(denial.said) is not None
 
 
-def _on_path(denial: Denial, granted: Granted, path: str, inside: bool, writes: bool) -> Remedy:
+def _remedy_for_path(denial: Denial, granted: Granted, path: str, inside: bool, writes: bool) -> Remedy:
     """A command that touches a path: within the project the mode allows that; elsewhere only a file can be allowed."""
-    if inside and granted.mode not in _WRITING:
-        return _command(denial, granted, mode=EDITING)
+    if inside and granted.mode not in _WRITING_MODES:
+        return _remedy_for_commands(denial, granted, mode=_EDITING)
     rule = f"Edit(/{path})"
-    if writes and not narrow_rules.covered(rule, granted.tools):
+    if writes and not is_allowed(rule, granted.tools):
         return Remedy(rules=(rule,))
-    return Remedy(hopeless=(f"{_quoted(denial)} leaves the project ({path}).",))
+    return Remedy(hopeless=(f"{_request(denial)} leaves the project ({path}).",))
 
 
-def _command(denial: Denial, granted: Granted, mode: str = "") -> Remedy:
+def _remedy_for_commands(denial: Denial, granted: Granted, mode: str = "") -> Remedy:
     """The mode where one of its commands edits files of the project, and rules for all others."""
     found, hopeless = [], []
-    commands = _asking(denial)
-    for position, command in enumerate(commands):
-        if command.words[0] in known_programs.EDITS and granted.mode not in _WRITING:
-            mode = EDITING
+    commands = _denied_commands(denial)
+    for command, after in zip(commands, [*commands[1:], None], strict=False):
+        if command.words[0] in EDITS and granted.mode not in _WRITING_MODES:
+            mode = _EDITING
             continue
-        if mode and narrow_rules.needs_no_rule(command):
+        if mode and needs_no_rule(command):
             continue
-        after = commands[position + 1] if position + 1 < len(commands) else None
-        into_shell = command.feeds and after is not None and narrow_rules.runs_anything(after)
-        offered = () if into_shell else narrow_rules.rules_for(command)
-        found += [rule for rule in offered if not narrow_rules.covered(rule, granted.tools)]
-        if words := narrow_rules.runs_anything(command):
-            hopeless.append(f"`{words}` can run anything, so no rule for it is narrow.")
+        rules = rules_for(command)
+        if rules is None:
+            hopeless.append(f"`{_name(command)}` can run anything, so no rule for it is narrow.")
+        elif not (command.feeds and after is not None and rules_for(after) is None):
+            found += [rule for rule in rules if not is_allowed(rule, granted.tools)]
     if found or hopeless or mode:
         return Remedy(mode, tuple(dict.fromkeys(found)), tuple(hopeless))
-    return _refused(denial)
+    return _no_remedy(denial)
 
 
-def _asking(denial: Denial) -> list[Simple]:
+def _denied_commands(denial: Denial) -> list[SimpleCommand]:
     """The commands of the line that need a rule: those that Claude Code named, else all that do more than read."""
     commands = simple_commands(denial.detail)
     parts = _PARTS.search(denial.said)
@@ -185,11 +182,17 @@ def _asking(denial: Denial) -> list[Simple]:
         named = [command for command in commands if command.source in parts["parts"]]
         if named:
             return named
-    return [command for command in commands if not narrow_rules.needs_no_rule(command)] or commands[:1]
+    return [command for command in commands if not needs_no_rule(command)] or commands[:1]
 
 
-def _other_rule(denial: Denial) -> str:
-    """For reading a rule with the file, for a page one with its host, for other tools their name."""
+def _name(command: SimpleCommand) -> str:
+    return " ".join(inner_words(command)[:2])
+
+
+def _rule_for_tool(denial: Denial) -> str:
+    """For a file a rule with its path, for a page one with its host, for other tools their name."""
+    if denial.tool in _EDITORS:
+        return f"Edit(/{denial.detail})"
     if denial.tool == "Read" and denial.detail.startswith("/"):
         return f"Read(/{denial.detail})"
     if denial.tool == "WebFetch" and "://" in denial.detail:
@@ -197,19 +200,19 @@ def _other_rule(denial: Denial) -> str:
     return denial.tool if " " not in denial.tool else ""
 
 
-def _refused(denial: Denial) -> Remedy:
+def _no_remedy(denial: Denial) -> Remedy:
     """What is granted should have allowed it: Claude Code has a reason that no rule lifts."""
-    why = f" ({_reason(denial.said)})" if denial.said else ""
-    return Remedy(hopeless=(f"Claude Code refuses {_quoted(denial)} although a rule for it is set{why}.",))
+    why = f" ({_reason(denial)})" if denial.said else ""
+    return Remedy(hopeless=(f"Claude Code refuses {_request(denial)} although a rule for it is set{why}.",))
 
 
 def _is_inside(path: str, granted: Granted) -> bool:
     return not path.startswith("/") or not granted.roots or any(path.startswith(f"{root}/") for root in granted.roots)
 
 
-def _quoted(denial: Denial) -> str:
+def _request(denial: Denial) -> str:
     return f"`{shorten(one_line(denial.detail), 60)}`" if denial.detail else denial.tool
 
 
-def _reason(said: str) -> str:
-    return shorten(one_line(said), 100)
+def _reason(denial: Denial) -> str:
+    return shorten(one_line(denial.said), 100)

@@ -15,7 +15,7 @@ from claude_iterate.core.events.enums import Kind, Purpose, Reason
 from claude_iterate.core.events.groups import Streaks
 from claude_iterate.core.formats import cost, duration, money, one_line, plural, shorten
 from claude_iterate.core.outcomes.classes import COUNTED_FAILURES, ENDING_FAILURES
-from claude_iterate.core.outcomes.evidence import FOR_ONE_RUN
+from claude_iterate.core.outcomes.denials import FOR_ONE_RUN
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Finish, RunStopScripts, Verdict
 from claude_iterate.core.settings.declared import StopSettings

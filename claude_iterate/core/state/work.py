@@ -73,7 +73,7 @@ def streaks_after(state: RunState, event: events.IterationFinished, again: bool)
     if again:
         return streaks_after_retry(now, event.outcome)
     idle = event.status is not None and event.status.worked is False
-    denied = "\n".join(denials.rules(event.denials)) if event.denials else ""
+    denied = "\n".join(denials.missing_permissions(event.denials)) if event.denials else ""
     now = replace(
         now,
         idle_iterations=now.idle_iterations + 1 if idle else 0,

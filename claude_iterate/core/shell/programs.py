@@ -1,37 +1,35 @@
 """What is known of programs, as far as it matters for rules: which only read, which start others, which do anything.
 
-What Claude Code allows by itself, what it looks through and how it compares was measured with 2.1.197 and 2.1.327.
+What Claude Code allows by itself, what it looks through and how it compares was measured with 2.1.197 and 2.1.327. A
+name of two words is a program with its sub-command.
 """
 
 from __future__ import annotations
 
 
-def _set(words: str, between: str | None = None) -> frozenset[str]:
-    return frozenset(" ".join(word.split()) for word in words.split(between))
+def _set(words: str) -> frozenset[str]:
+    """The names between blanks; with a comma in the text, those between commas."""
+    return frozenset(" ".join(word.split()) for word in words.split("," if "," in words else None))
 
 
 HARMLESS = _set(
     """cd ls cat head tail wc grep egrep fgrep rg sort cut echo printf pwd which date find tree stat file diff true
     false test [ : basename dirname realpath readlink sleep seq tr jq type id uname hostname ps df du md5sum sha1sum
     sha256sum nl tac strings comm paste column rev fold expr"""
-)
+) | _set("git status, git log, git diff, git show, git branch")
 """Programs that need no rule: Claude Code knows that they only read."""
-HARMLESS_GIT = _set("status log diff show branch")
 EDITS = _set("touch mkdir rmdir cp mv rm")
 """Programs that the mode acceptEdits allows within the project. `ln`, `tee` and `sed -i` want a rule all the same."""
 LOOKED_THROUGH = {"timeout": 1, "nice": 0, "nohup": 0, "time": 0, "stdbuf": 0}
 """Wrappers that Claude Code ignores, and how many words of their own follow their options."""
-PREFIXES = _set("env xargs npx bunx pipx uvx command")
-PREFIX_PAIRS = _set(
+PREFIXES = _set("env xargs npx bunx pipx uvx command") | _set(
     """uv run, poetry run, pipenv run, hatch run, pdm run, rye run, bundle exec, pnpm exec, npm exec, yarn exec, pnpm
-    dlx, yarn dlx, docker compose""",
-    ",",
+    dlx, yarn dlx, docker compose"""
 )
 """Words that another command follows."""
 VALUED_OPTIONS = _set("-n -k -s -i -o -e -I -L -P -u --signal --kill-after")
 """Options of wrappers whose value is the next word."""
-SHELLS = _set("sh bash zsh dash ksh fish")
-INTERPRETERS = _set("python pypy node nodejs deno bun ruby perl php lua Rscript osascript")
+INTERPRETERS = _set("sh bash zsh dash ksh fish python pypy node nodejs deno bun ruby perl php lua Rscript osascript")
 TASK_RUNNERS = _set("bun deno")
 """Interpreters with sub-commands."""
 MODEST_OPTIONS = _set("-u -B -I -s -O -x -ex -eu -w -W")
@@ -44,13 +42,11 @@ EXACT = _set(
     """rm rmdir shred dd mkfs fdisk chmod chown chgrp kill killall pkill reboot shutdown halt poweroff curl wget nc scp
     sftp rsync crontab systemctl service launchctl mount umount iptables aws gcloud az gh export unset psql mysql
     mongosh redis-cli sqlite3"""
-)
-EXACT_PAIRS = _set(
+) | _set(
     """git push, git reset, git clean, git checkout, git restore, git rebase, git config, git filter-branch, npm
     publish, pnpm publish, yarn publish, npm token, npm config, cargo publish, docker run, docker exec, docker rm,
     docker system, podman run, kubectl delete, kubectl apply, kubectl exec, terraform apply, terraform destroy, helm
-    install, helm delete""",
-    ",",
+    install, helm delete"""
 )
 """What can destroy, send or buy something: offered only for exactly this command."""
 ALONE = _set(

@@ -31,7 +31,7 @@ _SKIPPED = frozenset({"for", "select", "case", "function"})
 """Keywords whose words are no commands, up to the next separator."""
 
 
-class Simple(msgspec.Struct, frozen=True):
+class SimpleCommand(msgspec.Struct, frozen=True):
     """One program with its arguments, each as it was typed; `assignments` stand before it. `feeds` says that its
     output is piped into the command after it."""
 
@@ -45,9 +45,9 @@ class Simple(msgspec.Struct, frozen=True):
         return " ".join([*self.assignments, *self.words])
 
 
-def simple_commands(text: str) -> list[Simple]:
+def simple_commands(text: str) -> list[SimpleCommand]:
     """Every simple command, in the order in which they stand."""
-    found: list[Simple] = []
+    found: list[SimpleCommand] = []
     reader = _Reader()
     for kind, token in _tokens(text):
         if kind == "operator":
@@ -59,7 +59,7 @@ def simple_commands(text: str) -> list[Simple]:
     return found + reader.end("")
 
 
-def unquoted(word: str) -> str:
+def unquote(word: str) -> str:
     """The word as the program gets it, as far as that can be said without expanding it."""
     return _QUOTES.sub(lambda match: match.group(1) or "", word)
 
@@ -91,7 +91,7 @@ class _Reader:
         else:
             self._words.append(word)
 
-    def end(self, operator: str) -> list[Simple]:
+    def end(self, operator: str) -> list[SimpleCommand]:
         """What was collected, now that the command is over. A `(` after one word makes it the name of a function."""
         words, assignments = tuple(self._words), tuple(self._assignments)
         self._words, self._assignments, self.target = [], [], False
@@ -99,7 +99,7 @@ class _Reader:
         self._skips = self._in_case and (operator == ";;" or (self._skips and operator != ")"))
         if not words or (operator == "(" and len(words) == 1):
             return []
-        return [Simple(words, assignments, operator in {"|", "|&"})]
+        return [SimpleCommand(words, assignments, operator in {"|", "|&"})]
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str]]:
@@ -114,7 +114,7 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
             continue
         yield kind, token
         if awaited:
-            bodies.append(unquoted(token))
+            bodies.append(unquote(token))
         awaited = kind == "redirect" and token.lstrip("0123456789") in {"<<", "<<-"}
         if token == "\n":  # noqa: S105 - a token of the shell
             for delimiter in bodies:
@@ -140,11 +140,7 @@ def _closing(text: str, position: int) -> int:
 
 
 def _after_body(text: str, position: int, delimiter: str) -> int:
-    """Behind the line that ends a here-document; the end of the text when it is cut."""
-    while position < len(text):
-        end = text.find("\n", position)
-        line, position = (text[position:], len(text)) if end < 0 else (text[position:end], end + 1)
-        if line.strip("\t ") == delimiter:
-            # The line break counts: what follows is a new command.
-            return position - 1 if end >= 0 else position
-    return position
+    """Behind the words that end a here-document; the end of the text when it is cut. The line break after them counts:
+    what follows is a new command."""
+    end = re.compile(rf"^[\t ]*{re.escape(delimiter)}[\t ]*$", re.MULTILINE).search(text, position)
+    return end.end() if end else len(text)
