@@ -3,8 +3,8 @@
 One table has the signs of each sort: Claude Code's types decide; where a failure has none, its words do. `types` are
 words of `api_error`, `api_error_type`, `terminal_reason` and of the `error` of an error message that mean one thing
 only. They were taken from Claude Code 2.1.327, which lists them; older versions have some of them. `broad` are such
-words that stand for several sorts of failures, so the words of the failure go first, as they do in versions that have no
-types at all. Only error channels are ever searched: what the model says proves nothing.
+words that stand for several sorts of failures, so the words of the failure go first, as they do in versions that have
+no types at all. Only error channels are ever searched: what the model says proves nothing.
 """
 
 from __future__ import annotations
