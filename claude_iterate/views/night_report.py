@@ -17,6 +17,7 @@ from claude_iterate.core.events.enums import ENDINGS
 from claude_iterate.core.formats import moment
 from claude_iterate.core.task_identity import checksum, open_boxes
 from claude_iterate.core.tones import Tone, state_words, tone
+from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.project.git import Git, GitProblem
 from claude_iterate.project.ignored import ignore_rules, ignores
 from claude_iterate.views import history_view
@@ -89,19 +90,19 @@ class NightReport(msgspec.Struct, frozen=True, rename="camel"):
     """The runs, oldest first."""
 
 
-def missing_report(layout: Layout, run: str | None) -> tuple[str, str]:
-    """Why `night_report` gives none, and what to type next: no run, or a journal that has lost its beginning."""
+def _missing(layout: Layout, run: str | None) -> WorkspaceProblem:
+    """No run, or a journal that has lost its beginning."""
     name, begun = layout.name, next(journal_reader.newest_runs(layout), "")
     files = (known for known in reversed(layout.run_ids()) if layout.journal(known).is_file())
     run = run or ("" if begun else next(files, ""))
     if not run:
-        return f"{name} has no run yet.", f"Begin one: claude-iterate run {name}"
+        return WorkspaceProblem(f"{name} has no run yet.", f"Begin one: claude-iterate run {name}")
     lost = f"The journal of run {run} of {name} has lost its beginning, so nothing can be told of it."
-    return lost, f"Its log may be whole: claude-iterate logs {name} --run {run}"
+    return WorkspaceProblem(lost, f"Its log may be whole: claude-iterate logs {name} --run {run}")
 
 
-def night_report(layout: Layout, run: str | None, at: float) -> NightReport | None:
-    """The report of a run; without one that of the task, over all of its runs. None when there is none."""
+def night_report(layout: Layout, run: str | None, at: float) -> NightReport:
+    """The report of a run; without one that of the task, over all of its runs."""
     records = RunRecords(layout)
     if run is not None:
         chosen = history_view.run(records, run)
@@ -109,7 +110,7 @@ def night_report(layout: Layout, run: str | None, at: float) -> NightReport | No
     else:
         histories = history_view.task(records)
     if not histories:
-        return None
+        raise _missing(layout, run)
     stories = [records.story(history.id) for history in histories]
     held = records.holder.get("run") if records.holder is not None else None
     views = [run_view(layout, story, at if story.run == held else None) for story in stories]
@@ -117,7 +118,7 @@ def night_report(layout: Layout, run: str | None, at: float) -> NightReport | No
     last, started = views[-1], stories[-1].started
     rows = tuple(row for history in histories for row in history.iterations)
     text, missing = _instructions(layout.instructions, next((row.instructions_hash for row in reversed(rows)), ""))
-    changed = diffstats(layout, rows, started.settings.get("progress.ignore", ()) if started is not None else ())
+    whole, each = diffstats(layout, rows, started.settings.get("progress.ignore", ()) if started is not None else ())
     return NightReport(
         workspace=layout.name,
         path=str(layout.folder),
@@ -138,8 +139,8 @@ def night_report(layout: Layout, run: str | None, at: float) -> NightReport | No
             *(newer for history in histories if (newer := newer_journal(layout, history.id))),
             *(what.text for story in stories for what in story.recent if what.event == "Warned"),
         ),
-        diffstat=changed.whole,
-        diffstats=changed.each,
+        diffstat=whole,
+        diffstats=each,
         written=moment(at),
         parts=parts,
     )
@@ -191,11 +192,6 @@ class FileView(msgspec.Struct, frozen=True, rename="camel"):
     added: int | None
     removed: int | None
 
-    @property
-    def lines(self) -> int:
-        """All that came or went."""
-        return (self.added or 0) + (self.removed or 0)
-
 
 class Diffstat(msgspec.Struct, frozen=True, rename="camel"):
     """What differs between two snapshots: how many files and lines, and the files, those with most lines first."""
@@ -206,17 +202,13 @@ class Diffstat(msgspec.Struct, frozen=True, rename="camel"):
     files: tuple[FileView, ...]
 
 
-class Diffstats(msgspec.Struct, frozen=True):
-    """`whole` is from before the first iteration to after the last; `each` has one for each row. None: not known."""
-
-    whole: Diffstat | None = None
-    each: tuple[Diffstat | None, ...] = ()
-
-
-def diffstats(layout: Layout, rows: Sequence[Row], ignore: Sequence[str]) -> Diffstats:
-    """Of these iterations. What the user does not want to count as work is left out here, too."""
+def diffstats(
+    layout: Layout, rows: Sequence[Row], ignore: Sequence[str]
+) -> tuple[Diffstat | None, tuple[Diffstat | None, ...]]:
+    """From before the first of these iterations to after the last, and of each; None: not known. What the user does not
+    want to count as work is left out here, too."""
     if not any(row.tree_after for row in rows):
-        return Diffstats(None, (None,) * len(rows))
+        return None, (None,) * len(rows)
     root = layout.root
     store = root / "claude-iterate" / "snapshots.git"
     places = [path for path in (*layout.own_folders(), store) if path != root and path.is_relative_to(root)]
@@ -226,7 +218,7 @@ def diffstats(layout: Layout, rows: Sequence[Row], ignore: Sequence[str]) -> Dif
     each = [trees.compare(row.tree_before, row.tree_after) if at >= late else None for at, row in enumerate(rows)]
     first = next((row.tree_before for row in rows if row.tree_before), "")
     last = next((row.tree_after for row in reversed(rows) if row.tree_after), "")
-    return Diffstats(trees.compare(first, last), tuple(each))
+    return trees.compare(first, last), tuple(each)
 
 
 class KeptTrees:
@@ -248,9 +240,9 @@ class KeptTrees:
         for git, prefix in self._places if before and after else ():
             with contextlib.suppress(GitProblem):
                 found = self._diff(git, prefix, before, after)
-                files = sorted(found, key=lambda file: file.lines, reverse=True)[:_MOST_FILES]
                 added, removed = sum(file.added or 0 for file in found), sum(file.removed or 0 for file in found)
-                return Diffstat(len(found), added, removed, tuple(files))
+                found.sort(key=lambda file: -(file.added or 0) - (file.removed or 0))
+                return Diffstat(len(found), added, removed, tuple(found[:_MOST_FILES]))
         return None
 
     def _diff(self, git: Git, prefix: str, before: str, after: str) -> list[FileView]:
@@ -258,13 +250,9 @@ class KeptTrees:
         said = git.names("diff-tree", "-r", "-z", *plain, before, after, *(["--", prefix] if prefix else []))
         found = []
         for line in said:
-            added, removed, path = line.split("\t", 2)
+            *counts, path = line.split("\t", 2)
             inside = path[len(prefix) :]
             if not self._is_ours(inside):
                 shown = os.fsencode(inside).decode("utf-8", "replace")
-                found.append(FileView(shown, _number(added), _number(removed)))
+                found.append(FileView(shown, *(int(word) if word.isdigit() else None for word in counts)))
         return found
-
-
-def _number(word: str) -> int | None:
-    return int(word) if word.isdigit() else None

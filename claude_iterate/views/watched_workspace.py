@@ -169,9 +169,8 @@ def lines(seen: Seen, at: float, columns: int, most: int) -> list[Line]:
     """The whole picture of one workspace, at most this many lines, each fitted to the columns."""
     story = seen.story
     if story is None or story.started is None:
-        return [replace(line, text=clip(line.text, columns)) for line in [_without_story(seen)]]
-    figures = [Line(line, dim=True) for line in (*_figures(story, at), *_counters(seen, story))]
-    head = [*_head(seen, story, at), *figures]
+        return [replace(_without_story(seen), text=clip(_without_story(seen).text, columns))]
+    head = [*_head(seen, story, at), *(Line(line, dim=True) for line in _figures(seen, story, at))]
     room = max(0, most - len(head) - 1)
     recent = story.recent[-room:] if room else []
     happened = [Line(f"{one.clock}  {one.text}", tone_of_line(one.text)) for one in recent]
@@ -191,11 +190,9 @@ def _without_story(seen: Seen) -> Line:
 
 
 def _head(seen: Seen, story: Story, at: float) -> list[Line]:
-    state = story.state
+    state, items = story.state, items_done(story.state)
     dry = " (dry run)" if story.started is not None and story.started.dry_run else ""
-    first = f"{seen.name}: {seen.words}{dry} · {iteration(state)} · {age(elapsed(seen, at))}"
-    found = [Line(first, seen.tone)]
-    items = items_done(state)
+    found = [Line(f"{seen.name}: {seen.words}{dry} · {iteration(state)} · {age(elapsed(seen, at))}", seen.tone)]
     if items is not None and seen.condition != "new_task":
         done = min(items.done, items.total)
         filled = _BAR * done // items.total
@@ -203,54 +200,43 @@ def _head(seen: Seen, story: Story, at: float) -> list[Line]:
         found.append(Line(f"{'█' * filled}{'░' * (_BAR - filled)} {done}/{items.total}{left}"))
     if seen.alive:
         found.append(Line(f"Now: {doing(seen, at)}"))
-    elif state.finished is not None:
-        ended = with_words(state.finished, state)
-        found.append(Line(last_cause(seen, ended.cause)))
-        found += [Line(f"Next: {ended.next}")] if ended.next and seen.condition != "new_task" else []
     else:
-        killed = "The run was killed: its journal has no end."
-        found += [Line(COPIED if seen.condition == "copy" else killed), Line(f"Next: {after_kill(seen)}")]
+        cause, step = ending(seen)
+        found += [Line(cause), *([Line(f"Next: {step}")] if step else [])]
     return found
 
 
-def last_cause(seen: Seen, cause: str) -> str:
-    """Why the last run ended; where the workspace stands otherwise since, whose cause it is."""
+def ending(seen: Seen) -> tuple[str, str]:
+    """Why its last run ended, and the command that leads on; both are empty while it runs. Where the workspace stands
+    otherwise since, it says whose cause it is."""
     story = seen.story
-    known = (story.condition(alive=False), "planned") if story is not None else ()
-    other = bool(known) and not seen.alive and seen.condition not in known
-    return f"Its last run: {cause}" if other else cause
+    if story is None or story.started is None or seen.alive:
+        return "", ""
+    if story.state.finished is None:
+        if seen.condition == "copy":
+            return COPIED, f"claude-iterate reset {seen.name}"
+        step = renamed(continue_command(story.state), story.started.workspace, seen.name)
+        return "The run was killed: its journal has no end.", step
+    ended = with_words(story.state.finished, story.state)
+    since = seen.condition not in (story.condition(alive=False), "planned")
+    return f"Its last run: {ended.cause}" if since else ended.cause, "" if seen.condition == "new_task" else ended.next
 
 
-def after_kill(seen: Seen) -> str:
-    """The command that goes on with a run that was killed, as `show` names it; empty when it was not."""
-    story = seen.story
-    if story is None or story.started is None or seen.alive or story.state.finished is not None:
-        return ""
-    if seen.condition == "copy":
-        return f"claude-iterate reset {seen.name}"
-    return rename_workspace(continue_command(story.state), story.started.workspace, seen.name)
-
-
-def _figures(story: Story, at: float) -> list[str]:
-    rows, state, used = story.rows.every(), story.state, tokens_so_far(story.state)
+def _figures(seen: Seen, story: Story, at: float) -> list[str]:
+    """What it cost and did, how far its windows are used, and as `show` has them the breaker's counters and the notes
+    that the next iteration finds."""
+    rows, state, work = story.rows.every(), story.state, story.state.work
     found = [f"Cost: {cost_so_far(state)} {sparks([row.known_cost_usd for row in rows])}".rstrip()]
-    found += (
-        [f"Tokens: {short_count(used)} {sparks([float(row.tokens.total) for row in rows])}".rstrip()] if used else []
-    )
-    work = state.work
+    if used := tokens_so_far(state):
+        found.append(f"Tokens: {short_count(used)} {sparks([float(row.tokens.total) for row in rows])}".rstrip())
     if work.files_changed or work.commits:
         found.append(f"Work: {plural(work.files_changed, 'changed file')}, {plural(work.commits, 'commit')}")
-    for name, window in story.state.waiting.windows.items():
+    for name, window in state.waiting.windows.items():
         resets = f", resets in {age(left)}" if (left := (window.resets_at or 0.0) - at) > 0 else ""
         found.append(f"Window {name.replace('_', ' ')}: {window_use(window)}{resets}")
-    return found
-
-
-def _counters(seen: Seen, story: Story) -> list[str]:
-    """As `show` has them: `Breaker: no progress 1/3 · failures 0/3`, and the notes that the next iteration finds."""
-    counts = breaker_counters(story)
-    shown = [f"Breaker: {' · '.join(f'{name} {now}/{most}' for name, now, most in counts)}"] if counts else []
-    return [*shown, *([f"Notes: {plural(seen.notes, 'note')} waiting"] if seen.notes else [])]
+    if counts := [f"{name} {now}/{most}" for name, now, most in breaker_counters(story)]:
+        found.append(f"Breaker: {' · '.join(counts)}")
+    return [*found, f"Notes: {plural(seen.notes, 'note')} waiting"] if seen.notes else found
 
 
 def breaker_counters(story: Story) -> list[tuple[str, int, int]]:

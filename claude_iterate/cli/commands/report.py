@@ -11,10 +11,10 @@ import click
 
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.errors import UsageProblem, WorkspaceProblem
+from claude_iterate.errors import UsageProblem
 from claude_iterate.system.files import near
 from claude_iterate.views import run_view
-from claude_iterate.views.night_report import NightReport, missing_report, night_report
+from claude_iterate.views.night_report import NightReport, night_report
 from claude_iterate.views.pages import report_pages
 
 _ENDS = {"html": ".html", "md": ".md", "json": ".json"}
@@ -44,8 +44,6 @@ def command(
         raise UsageProblem("There is no file to open.", "Leave out --open, or name a file: -o report.html")
     chosen = run_view.find_run(layout, run) if run is not None else None
     report = night_report(layout, chosen, time.time())
-    if report is None:
-        raise WorkspaceProblem(*missing_report(layout, chosen))
     if as_json:
         output.view(report)
         return

@@ -11,7 +11,6 @@ import click
 
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.core.rules.endings import with_words
 from claude_iterate.errors import ExpectedError
 from claude_iterate.views import watched_workspace
 from claude_iterate.views.watched_workspace import Seen, WatchedWorkspace
@@ -78,9 +77,7 @@ def _print_changes(layouts: Callable[[], Sequence[Layout]]) -> None:
 def _line(seen: Seen) -> tuple[str, ...]:
     """What a line tells: nothing that changes every second."""
     row = watched_workspace.summary(seen, 0.0)
-    state = seen.story.state if seen.story is not None and not seen.alive else None
-    cause = ""
-    if state is not None and state.finished is not None:
-        cause = watched_workspace.last_cause(seen, with_words(state.finished, state).cause)
-    cause = f"next: {step}" if (step := watched_workspace.after_kill(seen)) else cause
+    cause, step = watched_workspace.ending(seen)
+    killed = seen.story is not None and seen.story.state.finished is None
+    cause = f"next: {step}" if step and killed else cause
     return row.name, row.condition, row.iteration, row.progress, cause

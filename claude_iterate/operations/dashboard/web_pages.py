@@ -19,7 +19,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Mount, Route, Router
 from starlette.staticfiles import StaticFiles
 
-from claude_iterate.errors import ExpectedError
+from claude_iterate.errors import ExpectedError, WorkspaceProblem
 from claude_iterate.operations.dashboard.access_rules import (
     HEADERS,
     POLICY,
@@ -31,7 +31,7 @@ from claude_iterate.operations.dashboard.access_rules import (
 from claude_iterate.operations.dashboard.page_followers import NOTHING, PageFollower, PageFollowers, change
 from claude_iterate.operations.steering import ask
 from claude_iterate.system.crash_reports import write_crash_report
-from claude_iterate.views.night_report import missing_report, night_report
+from claude_iterate.views.night_report import night_report
 from claude_iterate.views.pages import listing_page, report_pages, run_page
 from claude_iterate.views.pages.drawn_page import STATIC, Drawn, page
 from claude_iterate.views.pages.listing_page import WatchedProject
@@ -145,9 +145,10 @@ class WebPages:
     async def report(self, request: Request) -> Response:
         """The morning report, as the command writes it."""
         layout, run = self._read_address(request)
-        made = await run_in_threadpool(night_report, layout, run or None, time.time())
-        if made is None:
-            raise NotThere(*missing_report(layout, run))
+        try:
+            made = await run_in_threadpool(night_report, layout, run or None, time.time())
+        except WorkspaceProblem as problem:
+            raise NotThere(problem.message, problem.hint) from None
         text = await run_in_threadpool(report_pages.html, made)
         style = re.search(r"<style>(.*?)</style>", text, re.DOTALL)
         digest = base64.b64encode(hashlib.sha256(style[1].encode() if style else b"").digest()).decode()

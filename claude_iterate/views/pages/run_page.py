@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from claude_iterate.core.formats import duration, moment
-from claude_iterate.core.rules.endings import with_words
-from claude_iterate.core.rules.next_steps import continue_command
 from claude_iterate.core.state.condition import items_done
 from claude_iterate.text import local_times
 from claude_iterate.text.run_lines import words_for
@@ -167,7 +166,7 @@ def _head(picture: RunPicture, story: Story) -> dict[str, Any]:
     seen, at, state = picture.seen, picture.at, story.state
     live = seen.alive and state.finished is None  # one that has recorded its end is about to leave
     now, elapsed = story.now(at), watched_workspace.elapsed(seen, at)
-    ended = with_words(state.finished, state) if state.finished is not None else None
+    cause, step = watched_workspace.ending(replace(seen, alive=live))
     quiet = now.tool_duration if now.tool_duration is not None else now.silence
     return {
         "seen": seen,
@@ -181,8 +180,8 @@ def _head(picture: RunPicture, story: Story) -> dict[str, Any]:
         "doing": _doing(picture, story) if live else "",
         "heard": round(at - quiet, 1) if live and state.wait is None and state.call is not None else 0,
         "until": round(state.wait.until, 1) if live and state.wait is not None else 0,
-        "cause": ended.cause if ended is not None else "",
-        "next": ended.next if ended is not None else "" if live else continue_command(state),
+        "cause": cause,
+        "next": step,
     }
 
 
