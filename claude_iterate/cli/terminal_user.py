@@ -97,7 +97,7 @@ class TerminalUser:
 
     @contextlib.contextmanager
     def steering(self, plan: RunSpec) -> Iterator[RunSpec]:
-        """Only `run` is steered: in attended mode by answers, else by keys while progress is shown."""
+        """Only `run` is steered: in attended mode by answers, else by keys unless it is quiet."""
         if output.is_terminal(sys.stderr):
             plan = replace(plan, tick=0.25)  # the live line shows seconds
         attended, worker = plan.settings.attended, self._worker
@@ -110,7 +110,7 @@ class TerminalUser:
             elif plan.purpose == "run" and on_terminal() and attended:
                 question = Question(plan.layout)
                 plan = replace(plan, ask=question, listen=question.ask_again_after_pause)
-            elif plan.purpose == "run" and on_terminal() and plan.settings.output == "progress":
+            elif plan.purpose == "run" and on_terminal() and plan.settings.output != "quiet":
                 keys = reading.enter_context(listen_for_keys(detaches=worker is not None))
                 plan = replace(plan, listen=keys, keys=True, detaches=worker is not None)
             yield plan if worker is None else replace(plan, listen=_until_left(plan.listen, worker, reading))

@@ -90,7 +90,7 @@ class Console:
         self._state = RunState()
         self._clock = Clock() if clock else None
         self._transcript = Transcript(whole=False)
-        drawn = live and level == "progress" and self._err.terminal
+        drawn = live and level != "quiet" and self._err.terminal
         self._held: _Held | None = None
         self._looked: list[tuple[events.Entry, RunState]] = []
         self._live: LiveLine | None = None
@@ -225,6 +225,8 @@ class Console:
         block = self._transcript.lines(event)
         if not block:
             return
+        if self._live is not None:
+            self._live.erase()
         if not self._err.color:
             self._err.say(block)
         elif isinstance(event, events.Thought):

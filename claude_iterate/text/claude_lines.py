@@ -21,7 +21,7 @@ from claude_iterate.core.formats import (
     plural,
     precise_moment,
 )
-from claude_iterate.text.tool_lines import OUTPUT_LINES, call_lines, headline, result_lines
+from claude_iterate.text.tool_lines import OUTPUT_LINES, call_lines, headline, name_from, result_lines
 
 SUB_AGENT = "    "
 _NOISE = frozenset({"thinking_tokens"})
@@ -158,9 +158,15 @@ class Transcript:
         self._open: dict[str, str] = {}
         """The headline of each call that has no answer yet; its input can be large."""
         self._latest = ""
+        self._folder = ""
+        """Where Claude works: the console names files from there, the log names them whole."""
 
     def lines(self, event: events.Event) -> list[str]:
         """The lines of the next event, with an empty one ahead where a new paragraph begins."""
+        if isinstance(event, events.SessionOpened):
+            self._folder = event.cwd
+        if isinstance(event, events.ToolCalled) and self._folder and not self._whole:
+            event = name_from(self._folder, event)
         block = lines(event, self._whole)
         if not block:
             return block

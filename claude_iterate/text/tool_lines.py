@@ -10,6 +10,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from claude_iterate.core.events import ToolAnswered, ToolCalled
 from claude_iterate.core.events.stream import telling
 from claude_iterate.core.formats import INDENT, first_and_rest, head, indent, indent_head, indent_text, one_line, plural
@@ -18,6 +20,7 @@ DEEPER = INDENT * 2
 SHORT = 80
 READ_LINES, OUTPUT_LINES, VALUE_LENGTH = 15, 20, 200
 """What the console shows of a file that was read, of a tool's output, and of a value of its input. The log has all."""
+_FILES = frozenset({"file_path", "notebook_path", "path"})
 LABELS = {
     "file_path": "File",
     "notebook_path": "File",
@@ -45,6 +48,16 @@ def call_lines(call: ToolCalled, whole: bool) -> list[str]:
     if call.name == "Write" and whole and call.input.get("content"):
         block += indent_head(_text(call.input["content"]).removesuffix("\n"), None, DEEPER)
     return block
+
+
+def name_from(folder: str, call: ToolCalled) -> ToolCalled:
+    """The call with each file in this folder named from there."""
+    inside = f"{folder.rstrip('/')}/"
+    shown = {
+        key: value.removeprefix(inside) if key in _FILES and isinstance(value, str) else value
+        for key, value in call.input.items()
+    }
+    return replace(call, input=shown)
 
 
 def headline(call: ToolCalled) -> str:

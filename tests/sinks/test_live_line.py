@@ -218,23 +218,35 @@ def test_a_tool_cannot_move_the_cursor(live: MakeLive, entry: MakeEntry, started
     assert "\x1b" not in err.getvalue()
 
 
-@pytest.mark.parametrize("level", ["quiet", "verbose"])
-def test_only_in_progress_mode(terminal: MakeTerminal, entry: MakeEntry, started: MakeStarted, level: str) -> None:
-    """The other levels have no live line."""
+def test_quiet_output_and_a_pipe_have_none(terminal: MakeTerminal, entry: MakeEntry, started: MakeStarted) -> None:
+    """There is no one who looks."""
+    for err, level in ((terminal(), "quiet"), (io.StringIO(), "progress"), (io.StringIO(), "verbose")):
+        console = Fed(Console(io.StringIO(), err, level, live=True))
+        console(entry(started()))
+        console.tick(5)
+        assert "\r" not in err.getvalue()
+
+
+def test_it_stays_below_what_claude_says_and_does(
+    terminal: MakeTerminal, entry: MakeEntry, started: MakeStarted
+) -> None:
+    """In verbose output, which names files from where Claude works."""
     err = terminal()
-    console = Fed(Console(io.StringIO(), err, level, live=True))
+    console = Fed(Console(io.StringIO(), err, "verbose", live=True, columns=lambda: 80))
     console(entry(started()))
-    console.tick(5)
-    assert "\r" not in err.getvalue()
-
-
-def test_only_on_a_terminal(entry: MakeEntry, started: MakeStarted) -> None:
-    """Nor has a pipe."""
-    err = io.StringIO()
-    console = Fed(Console(io.StringIO(), err, "progress", live=True))
-    console(entry(started()))
-    console.tick(5)
-    assert "\r" not in err.getvalue()
+    console.tick(1)
+    console(entry(SessionOpened("s", cwd="/work/project"), 2))
+    for number, path in enumerate(("/work/project/src/a.py", "/work/projects/b.py")):
+        console(entry(ToolCalled(str(number), "Read", {"file_path": path}), 3 + number))
+    console.tick(9)
+    assert [row for row in Screen(err.getvalue()).rows if row][1:] == [
+        "Session opened",
+        "🔧 Read tool",
+        "   File: src/a.py",
+        "🔧 Read tool",
+        "   File: /work/projects/b.py",
+        "[0/50] · 9s",
+    ]
 
 
 @pytest.mark.parametrize(
