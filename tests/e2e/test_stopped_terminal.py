@@ -95,7 +95,7 @@ def test_nothing_is_lost_that_fits(loop: Loop, open_terminals: list[Terminal]) -
 
 def test_what_does_not_fit_is_counted(loop: Loop, open_terminals: list[Terminal]) -> None:
     """The newest lines are kept, and where others are missing stands how many."""
-    loop.patch("sinks.console.safe_stream", MOST=20_000)
+    loop.patch("sinks.safe_stream", MOST=20_000)
     terminal = stopped_while_claude_talks(loop, open_terminals)
     terminal.await_text("Claude reports that it is done")
     seen = shown(terminal)
