@@ -21,7 +21,7 @@ FINISH: list[dict[str, Any]] = [{"init": {}}, {"status": DONE}, {"result": {}}]
 BUSY: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": False, "worked": True}}, {"result": {}}]
 
 
-SINK = "sinks.notifications.notifier"
+SINK = "sinks.notifier"
 
 
 def aim(loop: Loop, url: str, **settings: str) -> None:
