@@ -215,7 +215,7 @@ def ending(seen: Seen) -> tuple[str, str]:
     if story.state.finished is None:
         if seen.condition == "copy":
             return COPIED, f"claude-iterate reset {seen.name}"
-        step = renamed(continue_command(story.state), story.started.workspace, seen.name)
+        step = rename_workspace(continue_command(story.state), story.started.workspace, seen.name)
         return "The run was killed: its journal has no end.", step
     ended = with_words(story.state.finished, story.state)
     since = seen.condition not in (story.condition(alive=False), "planned")
