@@ -28,7 +28,7 @@ from claude_iterate.workspace.project import Project
 Function = TypeVar("Function", bound=Callable[..., Any])
 _SHOWING = frozenset(
     """
-    as_json verbose quiet output detailed show_report accept_changes parallel every reset detach watch
+    json verbose quiet output detailed show_report accept_changes parallel every reset detach watch
     """.split()  # noqa: SIM905 - one name per line would take a page
 )
 """Options that change what is printed and nothing else, and two that are not to be repeated without a thought."""
@@ -56,10 +56,15 @@ def command(
             function = argument(function)
         made = click.command(name, cls=cls)(click.pass_obj(function))
         if json:
-            made.params.append(click.Option(["--json", "as_json"], is_flag=True, help=json))
+            option = click.Option(["--json"], is_flag=True, expose_value=False, callback=_keep_json, help=json)
+            made.params.append(option)
         return made
 
     return declare
+
+
+def _keep_json(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
+    context.meta[output.JSON] = value
 
 
 def _check_name(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
@@ -204,7 +209,8 @@ def choose_one(given: Mapping[str, object], why: str = "They exclude each other.
 
 def run_request(invocation: Invocation, purpose: str = "run", **more: Any) -> RunRequest:
     """What this command asks of a run."""
-    return RunRequest(purpose=purpose, color=invocation.color, command_line=command_line_again(invocation), **more)
+    line = command_line_again(invocation)
+    return RunRequest(purpose=purpose, color=invocation.color, as_json=output.wants_json(), command_line=line, **more)
 
 
 def command_line_again(invocation: Invocation) -> CommandLine:

@@ -20,6 +20,8 @@ from claude_iterate.system import terminals
 from claude_iterate.workspace.files.untrusted_files import open_replacement
 
 VIEW_FORMAT = 1
+JSON = "claude_iterate.json"
+"""Where the context of click keeps that `--json` was given."""
 _SYMBOLS = {"good": ("✓", "green", "[ok]"), "warning": ("⚠", "yellow", "[!]"), "bad": ("❌", "red", "[x]")}
 
 
@@ -98,9 +100,14 @@ def document(value: Any) -> None:
     click.echo(sanitize_json(json.dumps(value, indent=2, ensure_ascii=False)))
 
 
-def answer(as_json: bool, value: Any, text: str, then: str = "") -> None:
+def wants_json() -> bool:
+    """The user asked for one JSON document."""
+    return bool(click.get_current_context().meta.get(JSON))
+
+
+def answer(value: Any, text: str, then: str = "") -> None:
     """What a command did: as one document, or for people, with what can be done then."""
-    if as_json:
+    if wants_json():
         document(value)
         return
     success(text)

@@ -264,7 +264,7 @@ def _last_run(layout: Layout, check: str, about: Metadata) -> Iterator[Finding]:
             step = f"claude-iterate run {layout.name}"
             if started is not None and started.again:
                 step = rename_workspace(started.again, started.workspace, layout.name)
-            yield Finding(check, "warning", "its last run was killed", f"Go on: {step}")
+            yield Finding(check, "warning", "its last run was killed", f"Continue: {step}")
     journals = metadata_updates.refresh_from_journals(layout, about)
     if journals != about and not journals.is_running:
         older = metadata.has_newer_runs(about, str(layout.folder))

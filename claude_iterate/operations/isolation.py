@@ -78,7 +78,7 @@ def _refuse_elsewhere(run: PreparedRun) -> None:
         there = run.command(f"--worktree={made.branch}", *words)
         raise WorkspaceProblem(
             f"The run of {layout.name} that was killed worked in a worktree, on the branch {made.branch}: not here.",
-            f"Go on there: {there}; or forget it and start here: {shlex.join(program)} reset {layout.name}, then run"
+            f"Continue there: {there}; or forget it and start here: {shlex.join(program)} reset {layout.name}, then run"
             " it.",
         )
 

@@ -191,7 +191,7 @@ def _no_run(layout: Layout) -> WorkspaceProblem:
     if torn := [run for run in layout.run_ids() if layout.journal(run).is_file()]:
         said = f"Nothing runs in {name}, and the journal of its last run, {torn[-1]}, has lost its beginning."
         return WorkspaceProblem(said, f"Its log may be whole: claude-iterate logs {name} --run {torn[-1]}")
-    return WorkspaceProblem(f"{name} has no run yet.", f"Begin one: claude-iterate run {name} --detach")
+    return WorkspaceProblem(f"{name} has no run yet.", f"Start one: claude-iterate run {name} --detach")
 
 
 class AttachedRun:

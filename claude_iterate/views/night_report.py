@@ -96,7 +96,7 @@ def _missing(layout: Layout, run: str | None) -> WorkspaceProblem:
     files = (known for known in reversed(layout.run_ids()) if layout.journal(known).is_file())
     run = run or ("" if begun else next(files, ""))
     if not run:
-        return WorkspaceProblem(f"{name} has no run yet.", f"Begin one: claude-iterate run {name}")
+        return WorkspaceProblem(f"{name} has no run yet.", f"Start one: claude-iterate run {name}")
     lost = f"The journal of run {run} of {name} has lost its beginning, so nothing can be told of it."
     return WorkspaceProblem(lost, f"Its log may be whole: claude-iterate logs {name} --run {run}")
 

@@ -99,7 +99,7 @@ def _status(view: WorkspaceView, now: float) -> str:
         return f"a copy of a workspace that is running now (pid {view.copy_of.pid})"
     if view.status == "interrupted":
         step = (view.last_run.next if view.last_run is not None else "") or f"claude-iterate run {view.name}"
-        return f"killed: the last run has no end. Go on with: {step}"
+        return f"killed: the last run has no end. Continue: {step}"
     if view.state == "new_task":
         return "new task: the instructions changed since it was completed"
     return state_words(view.state, view.known_by)

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 from freezegun import freeze_time
+from msgspec.structs import replace
 
 from claude_iterate.core.events import (
     Carried,
@@ -236,7 +237,8 @@ def test_a_cost_that_is_not_known_is_not_called_nothing(typed: Type, layout: Lay
     """A call that was ended after its session opened cost something; one that never began cost nothing."""
     opened = SessionOpened("s")
     told = ResultReported("success", cost_usd=0.5)
-    cut, never = done(1, Kind.INTERRUPTED, 0.0), done(3, Kind.CONFIG, 0.0)
+    cut = replace(done(1, Kind.INTERRUPTED, 0.0), cost_is_lower_bound=True)
+    never = done(3, Kind.CONFIG, 0.0)
     first = (IterationStarted(1), opened, cut)
     write(
         layout, FIRST, beginning(FIRST), *first, IterationStarted(2), opened, told, done(2), IterationStarted(3), never

@@ -123,7 +123,7 @@ def test_ctrl_c_asks_whether_to_leave_or_to_stop(loop: Loop, terminal: Open) -> 
     screen.await_text("Leave it (l)", 2)
     screen.type("l")
     assert screen.finish() == 0
-    screen.await_text("Left: my-task goes on.")
+    screen.await_text("Left: my-task continues.")
     assert is_alive(runner(loop))
     screen = terminal("attach", "my-task", "--detailed-exit-code")
     until(lambda: not screen.echoes)
@@ -147,7 +147,7 @@ def test_a_killed_run_is_told_with_the_next_command(loop: Loop) -> None:
     for seen in (loop.finish(attached), loop.call("attach", "my-task")):
         assert seen.code == 1
         assert f"The run was killed: its process (pid {runner(loop)}) is gone" in seen.err
-        assert "Go on: claude-iterate run my-task" in seen.err
+        assert "Continue: claude-iterate run my-task" in seen.err
     for look in ("show", "watch"):
         assert "claude-iterate run my-task" in loop.call(look, "my-task").out
     until(lambda: not loop.processes())
@@ -236,7 +236,7 @@ def test_run_watch_leaves_or_stops(loop: Loop, terminal: Open) -> None:
     screen.await_text("iteration 1 of 50")
     screen.type("q")
     assert screen.process.wait(120) == 0
-    screen.await_text("Left: my-task goes on.")
+    screen.await_text("Left: my-task continues.")
     assert is_alive(runner(loop))
     loop.call("stop", "my-task", "--now")
     assert await_end(loop) == "stopped"

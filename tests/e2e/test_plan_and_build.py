@@ -125,7 +125,7 @@ def test_a_plan_that_the_breaker_ended_goes_on_with_its_own_command(loop: Loop) 
     loop.script(proceed())
     assert "Next: claude-iterate plan my-task --max-iterations 4 --reset" in loop.call("plan", TASK, "-m", "4").err
     refused = loop.call("plan", TASK, "-m", "4")
-    assert "Go on: claude-iterate plan my-task --max-iterations 4 --reset\n" in refused.err
+    assert "Continue: claude-iterate plan my-task --max-iterations 4 --reset\n" in refused.err
     assert calls(loop) == 1
 
 
@@ -184,7 +184,7 @@ def test_a_killed_build_goes_on_as_a_build_and_not_as_another_mode(loop: Loop) -
     process.send_signal(signal.SIGKILL)
     loop.finish(process)
     shown = loop.call("show", TASK).out
-    assert f"Go on with: claude-iterate build {TASK}\n" in shown
+    assert f"Continue: claude-iterate build {TASK}\n" in shown
     assert f"  claude-iterate build {TASK}  " in shown
     assert f"claude-iterate run {TASK}" not in shown
     loop.script(finish(plan_of("- [x] one\n- [x] two\n")))

@@ -221,7 +221,7 @@ def test_a_killed_run_goes_on_where_it_worked(repository: Loop) -> None:
     process.wait()
     loop.gone()
     step = "claude-iterate run my-task --max-iterations 5 --max-cost 3 --worktree auto"
-    assert f"Go on with: {step}\n" in loop.call("show", "my-task").out
+    assert f"Continue: {step}\n" in loop.call("show", "my-task").out
     (row,) = json.loads(loop.call("list", "--json").out)["workspaces"]
     assert (row["next"], "killed" in row["cause"]) == (step, True)
     refused = loop.run()

@@ -33,7 +33,7 @@ archive_argument = click.argument("archive_name", metavar="ARCHIVE", shell_compl
 @options.command("save", name_required=True)
 @options.flag("--keep", help="Keep the workspace as well.")
 @options.force_option
-def save(invocation: Invocation, name: str, keep: bool, force: bool, as_json: bool) -> None:
+def save(invocation: Invocation, name: str, keep: bool, force: bool) -> None:
     """Archive the workspace NAME and delete it. Asks on a terminal. Refused while it runs.
 
     It is deleted only after the archive was read back from the disk and found whole.
@@ -54,14 +54,14 @@ def save(invocation: Invocation, name: str, keep: bool, force: bool, as_json: bo
         "outsideLinks": saved.outside_links,
         "leftOut": saved.left_out,
     }
-    output.answer(as_json, document, f"Archived {name}: {saved.path}{'' if keep else '; the workspace is deleted'}")
+    output.answer(document, f"Archived {name}: {saved.path}{'' if keep else '; the workspace is deleted'}")
     _warn_about(saved)
 
 
 @options.command("clean", name_required=True)
 @options.force_option
 @options.flag("--no-archive", help="Delete without keeping an archive.")
-def clean(invocation: Invocation, name: str, force: bool, no_archive: bool, as_json: bool) -> None:
+def clean(invocation: Invocation, name: str, force: bool, no_archive: bool) -> None:
     """Archive the workspace NAME, then delete it. Refused while it runs."""
     project = invocation.project
     layout = project.layout(name)
@@ -79,7 +79,7 @@ def clean(invocation: Invocation, name: str, force: bool, no_archive: bool, as_j
     to_remove = left.remove if left is not None else ""
     document = {"name": name, "deleted": str(layout.folder), "archive": str(saved.path) if saved else None}
     kept = f"; its archive is {saved.path}" if saved else ", without an archive."
-    output.answer(as_json, document | {"remove": to_remove or None}, f"Deleted {name}{kept}")
+    output.answer(document | {"remove": to_remove or None}, f"Deleted {name}{kept}")
     if saved:
         _warn_about(saved)
     if left is not None and to_remove:
@@ -87,11 +87,11 @@ def clean(invocation: Invocation, name: str, force: bool, no_archive: bool, as_j
 
 
 @options.command("list", workspace=False)
-def listing(invocation: Invocation, as_json: bool) -> None:
+def listing(invocation: Invocation) -> None:
     """List the archives of this project, newest first."""
     folder = invocation.project.archive_folder
     rows = [_row(archive) for archive in archives.list_archives(folder)]
-    if as_json:
+    if output.wants_json():
         output.document({"folder": str(folder), "archives": rows})
     elif not rows:
         output.note(f"No archives in {folder}. Make one: claude-iterate archive save NAME")
@@ -105,7 +105,7 @@ def listing(invocation: Invocation, as_json: bool) -> None:
 
 @options.command("show", workspace=False)
 @archive_argument
-def show(invocation: Invocation, archive_name: str, as_json: bool) -> None:
+def show(invocation: Invocation, archive_name: str) -> None:
     """Show what is in ARCHIVE, which is checked to its end.
 
     If ARCHIVE is the name of a workspace, its newest archive is shown.
@@ -122,7 +122,7 @@ def show(invocation: Invocation, archive_name: str, as_json: bool) -> None:
         "status": inside.metadata.get("status"),
         "iterations": inside.metadata.get("executionIterations"),
     }
-    if as_json:
+    if output.wants_json():
         output.document(found)
     else:
         _print(found)
@@ -134,9 +134,7 @@ def show(invocation: Invocation, archive_name: str, as_json: bool) -> None:
 @options.flag(
     "--outside-links", help="Also restore symlinks that lead out of the workspace. Only for archives of your own."
 )
-def restore(
-    invocation: Invocation, archive_name: str, workspace: str | None, outside_links: bool, as_json: bool
-) -> None:
+def restore(invocation: Invocation, archive_name: str, workspace: str | None, outside_links: bool) -> None:
     """Restore the workspace in ARCHIVE as WORKSPACE; without WORKSPACE, under its old name.
 
     If ARCHIVE is the name of a workspace, its newest archive is restored. The archive stays.
@@ -153,7 +151,7 @@ def restore(
     warning = archives.restore(found, folder, outside_links)
     document = {"name": name, "path": str(folder), "archive": str(found.path)}
     said = f"Restored the workspace {name} from {found.name}: {folder}"
-    output.answer(as_json, document, said, f"Next: claude-iterate show {name}")
+    output.answer(document, said, f"Next: claude-iterate show {name}")
     if warning:
         output.warn(warning)
 
@@ -161,7 +159,7 @@ def restore(
 @options.command("delete", workspace=False)
 @archive_argument
 @options.force_option
-def delete(invocation: Invocation, archive_name: str, force: bool, as_json: bool) -> None:
+def delete(invocation: Invocation, archive_name: str, force: bool) -> None:
     """Delete ARCHIVE for good."""
     found = archives.find(invocation.project.archive_folder, archive_name)
     again = f"claude-iterate archive delete {found.path.name} --force"
@@ -169,7 +167,7 @@ def delete(invocation: Invocation, archive_name: str, force: bool, as_json: bool
         options.confirm_deletion(found.path.name, f"Delete {found.path} for good?", again)
     remove(found.path)
     document = {"name": found.name, "deleted": str(found.path)}
-    output.answer(as_json, document, f"Deleted the archive {found.path}")
+    output.answer(document, f"Deleted the archive {found.path}")
 
 
 def _row(archive: archives.Archive) -> dict[str, Any]:

@@ -69,7 +69,6 @@ def command(
     add: tuple[str, ...],
     remove: tuple[str, ...],
     unset: bool,
-    as_json: bool,
 ) -> None:
     """Read or change settings. KEY alone prints its effective value; KEY VALUE sets it in the project.
 
@@ -92,13 +91,17 @@ def command(
     options.choose_one(scopes, "Without either, the project's settings are meant.")
     scope = _Scope(invocation, user, workspace)
     if key is not None and changes:
-        _change(scope, key, *next(iter(changes.items())), as_json)
+        _change(scope, key, *next(iter(changes.items())))
     elif keys:
-        _explain(scope.resolve(), as_json)
+        _explain(scope.resolve())
     elif key is None or is_group(key):
-        _list(scope.resolve(), snake(key) + "." if key else "", origin, as_json)
+        _list(scope.resolve(), snake(key) + "." if key else "", origin)
     else:
-        _read(scope.resolve(), key, origin, as_json)
+        _read(scope.resolve(), key, origin)
+
+
+_ORDER = ("default", "user", "project", "workspace", "environment")
+"""Where settings come from; each overrides those before it."""
 
 
 class _Scope(msgspec.Struct, frozen=True):
@@ -137,11 +140,19 @@ class _Scope(msgspec.Struct, frozen=True):
 
     def read_again(self, setting: Setting) -> EntryView | None:
         """The effective value after a change; None when another key is bad, which the next command reports."""
-        try:
+        with contextlib.suppress(ExpectedError):
             now = replace(self, invocation=replace(self.invocation, flags={}, warns=False))
             return settings_view.entry(now.resolve(), setting)
-        except ExpectedError:
-            return None
+        return None
+
+    def weaker_items(self, setting: Setting) -> tuple[str, ...]:
+        """A list as weaker layers set it: one in a stronger layer hides it."""
+        with contextlib.suppress(ExpectedError):  # another key is bad, which the next command reports
+            resolved = self.resolve()
+            weaker = _ORDER[: _ORDER.index(self.kind)]
+            if setting.kind.form == "list" and resolved.origin(setting.key).kind in weaker:
+                return tuple(value_of(resolved.settings, setting.key) or ())
+        return ()
 
 
 def _source(found: EntryView) -> str:
@@ -150,13 +161,13 @@ def _source(found: EntryView) -> str:
     return f"{found.source}: {place}" if place else found.source
 
 
-def _read(resolved: Resolved, spelled: str, origin: bool, as_json: bool) -> None:
+def _read(resolved: Resolved, spelled: str, origin: bool) -> None:
     key, name = settings_writer.entry_named(spelled)
     setting = setting_named(key)
     found = settings_view.entry(resolved, setting, cover=False)
     shown = f"{setting.key}.{name}" if name else setting.key
     value = found.value.get(name) if name else found.value
-    if as_json:
+    if output.wants_json():
         output.view(SettingReadView(shown, value, found.source, found.place))
     elif value is None:
         output.note(f"`{shown}` is not set. {setting.sentence}")
@@ -165,11 +176,11 @@ def _read(resolved: Resolved, spelled: str, origin: bool, as_json: bool) -> None
         output.result(text + (f"  ({_source(found)})" if origin else ""))
 
 
-def _list(resolved: Resolved, prefix: str, origin: bool, as_json: bool) -> None:
+def _list(resolved: Resolved, prefix: str, origin: bool) -> None:
     """`key = value` for every setting whose key begins with `prefix`."""
     wanted = (setting for key, setting in catalogue().items() if key.startswith(prefix))
     found = tuple(settings_view.entry(resolved, setting) for setting in wanted)
-    if as_json:
+    if output.wants_json():
         output.view(SettingsView(found))
         return
     for item in found:
@@ -177,9 +188,9 @@ def _list(resolved: Resolved, prefix: str, origin: bool, as_json: bool) -> None:
         output.result(f"{item.key} = {shown}" + (f"  ({_source(item)})" if origin else ""))
 
 
-def _explain(resolved: Resolved, as_json: bool) -> None:
+def _explain(resolved: Resolved) -> None:
     """Everything about every setting."""
-    if as_json:
+    if output.wants_json():
         every = (settings_view.describe_setting(resolved, setting) for setting in catalogue().values())
         output.view(KeysView(tuple(every)))
         return
@@ -190,13 +201,13 @@ def _explain(resolved: Resolved, as_json: bool) -> None:
         output.result(f"    {setting.kind.expected}; default {default}; now {value} ({_source(found)})")
 
 
-def _change(scope: _Scope, spelled: str, way: str, words: tuple[str, ...], as_json: bool) -> None:
+def _change(scope: _Scope, spelled: str, way: str, words: tuple[str, ...]) -> None:
     table, name = settings_writer.entry_named(spelled)
     setting = setting_named(table)
     key = f"{setting.key}.{name}" if name else setting.key
     if name and way in {"--add", "--remove"}:
         raise UsageProblem(f"`{key}` is not a list.", f"Set it with: claude-iterate config {key} VALUE")
-    inherited = _weaker_items(scope, setting) if way == "--add" else ()
+    inherited = scope.weaker_items(setting) if way == "--add" else ()
     now: Any = None
     removed = False
     with scope.open() as path:
@@ -212,7 +223,7 @@ def _change(scope: _Scope, spelled: str, way: str, words: tuple[str, ...], as_js
         else:
             now = settings_writer.set_text(path, key, *words)
     shown = mask_setting(setting.key, {name: now})[name] if name and now is not None else mask_setting(key, now)
-    if as_json:
+    if output.wants_json():
         output.document({"key": key, "value": mask_value(now), "scope": scope.kind, "place": str(path)})
     elif now is None and not removed:
         output.result(f"{key} was not set in {path}")
@@ -228,9 +239,8 @@ def _change(scope: _Scope, spelled: str, way: str, words: tuple[str, ...], as_js
     if way != "--remove" and (dangerous := _dangerous_word(key, words)):
         output.warn(f"{dangerous} turns permission checks off: Claude can run any command. Use it in sandboxes only.")
     # A value that a stronger layer overrides changes nothing.
-    order = ("default", "user", "project", "workspace", "environment")
     after = replace(scope, user=False).read_again(setting)
-    if after is not None and order.index(after.source) > order.index(scope.kind):
+    if after is not None and _ORDER.index(after.source) > _ORDER.index(scope.kind):
         output.warn(f"It has no effect here: {_source(after)} overrides it.")
 
 
@@ -239,14 +249,3 @@ def _dangerous_word(key: str, words: tuple[str, ...]) -> str:
     if key == "claude.permission_mode" and words == (EVERYTHING,):
         return EVERYTHING
     return SKIP if key == "claude.args" and SKIP in " ".join(words) else ""
-
-
-def _weaker_items(scope: _Scope, setting: Setting) -> tuple[str, ...]:
-    """The list as weaker layers set it: a list in a stronger one hides it."""
-    try:
-        resolved = scope.resolve()
-    except ExpectedError:
-        return ()  # another key is bad, which the next command reports
-    weaker = {"user": ("default",), "project": ("default", "user"), "workspace": ("default", "user", "project")}
-    inherits = setting.kind.form == "list" and resolved.origin(setting.key).kind in weaker[scope.kind]
-    return tuple(value_of(resolved.settings, setting.key) or ()) if inherits else ()

@@ -14,14 +14,14 @@ _SYMBOL = {"ok": "good", "warning": "warning", "problem": "bad"}
 
 @options.command("doctor", workspace=False)
 @options.flag("--fix", help="End and remove what killed runs left behind; rebuild torn metadata.")
-def command(invocation: Invocation, fix: bool, as_json: bool) -> int:
+def command(invocation: Invocation, fix: bool) -> int:
     """Check Claude, git, folders, settings and workspaces. Exit code 1: there is a problem to fix."""
     project = replace(invocation, warns=False).project  # a check names unknown variables
     fixed = doctor.fix(project) if fix else []
     # What could not be fixed is found again by its check.
     findings = doctor.examine(project)
     problems = sum(finding.state == "problem" for finding in (*fixed, *findings))
-    if as_json:
+    if output.wants_json():
         done = {"fixed": [finding.document for finding in fixed]} if fix else {}
         output.document({"ok": problems == 0, **done, "checks": [finding.document for finding in findings]})
         return 1 if problems else 0

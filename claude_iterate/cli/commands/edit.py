@@ -18,7 +18,7 @@ from claude_iterate.operations.prompt_texts import read_instructions
 @options.command("edit")
 @click.option("--goal", metavar="TEXT", help="What should change; Claude then works alone, without a conversation.")
 @options.dry_run_option
-def command(invocation: Invocation, name: str, goal: str | None, dry_run: bool, as_json: bool) -> int:
+def command(invocation: Invocation, name: str, goal: str | None, dry_run: bool) -> int:
     """Improve the instructions of the workspace NAME together with Claude.
 
     The old text is kept as INSTRUCTIONS.md.bak. To change it yourself, edit the file.
@@ -27,12 +27,12 @@ def command(invocation: Invocation, name: str, goal: str | None, dry_run: bool, 
     read_instructions(layout)
     if goal is not None and not goal.strip():
         raise UsageProblem("The goal is empty.", "Say what should change.")
-    if goal is None and (as_json or not has_whole_terminal()):
+    if goal is None and (output.wants_json() or not has_whole_terminal()):
         raise UsageProblem(
             "A conversation with Claude needs a terminal, and cannot be shown as JSON.",
             f"Say what should change: claude-iterate edit {name} --goal TEXT",
         )
-    asked = options.run_request(invocation, "edit", dry_run=dry_run, as_json=as_json)
+    asked = options.run_request(invocation, "edit", dry_run=dry_run)
     composed = instructions.compose(invocation.project, layout, asked, goal, TerminalUser())
     if composed.exit_code:
         return composed.exit_code
@@ -41,7 +41,7 @@ def command(invocation: Invocation, name: str, goal: str | None, dry_run: bool, 
     added, removed = _differences(composed.before.data or b"", composed.after.data or b"")
     figures, figured = f"{plural(added, 'line')} added, {removed} removed", {"added": added, "removed": removed}
     changed = composed.before.data != composed.after.data
-    if as_json:
+    if output.wants_json():
         output.document({"name": name, "path": str(layout.instructions), "changed": changed} | figured)
     elif not changed:
         output.result("The instructions were left as they were.")

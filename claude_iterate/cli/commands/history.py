@@ -65,7 +65,6 @@ def command(
     only: str | None,
     totals: bool,
     wide: bool,
-    as_json: bool,
 ) -> None:
     """Show what each iteration of the workspace NAME took and what came of it.
 
@@ -82,15 +81,15 @@ def command(
     else:
         runs = history_view.every(layout) if every else history_view.last(records)
     view = history_view.history(layout, history_view.narrow_runs(runs, last, only))
-    lost = () if as_json else history_view.without_journal(records)
-    if as_json:
+    lost = () if output.wants_json() else history_view.without_journal(records)
+    if output.wants_json():
         output.view(view)
     elif any(told.iterations for told in view.runs) or view.total.other_cost_usd:
         _print(view, run is not None, wide, totals)
     elif run or any(told.iterations for told in runs):
         output.note(f"The run {run} has no iterations." if run and not only else f"No iteration is {only}.")
     elif not lost:
-        output.note(f"{name} has no history yet. Begin one: claude-iterate run {name}")
+        output.note(f"{name} has no history yet. Start one: claude-iterate run {name}")
     if lost:
         output.warn(lost_journals(lost))
 

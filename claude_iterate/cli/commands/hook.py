@@ -28,14 +28,14 @@ _workspace = options.workspace_option(help="The workspace; its own hooks run aft
 
 @options.command("list", workspace=False)
 @_workspace
-def list_(invocation: Invocation, workspace: str | None, as_json: bool) -> None:
+def list_(invocation: Invocation, workspace: str | None) -> None:
     """List the hooks that a run would call, in their order, and the files that only look like one."""
     project = invocation.project
     layout = project.layout(workspace) if workspace is not None else None
     settings = (project.settings_for(layout) if layout is not None else project.resolved).settings
     own = layout.folder if layout is not None else None
     found = hook_files.find(project.root, own)
-    if as_json:
+    if output.wants_json():
         output.document({"enabled": settings.hooks.enabled, "hooks": [_document(file) for file in found]})
         return
     if found:
@@ -64,7 +64,7 @@ def _document(file: HookFile) -> dict[str, Any]:
 @options.command("test", workspace=False)
 @click.argument("point", type=click.Choice(_POINTS))
 @_workspace
-def test(invocation: Invocation, point: str, workspace: str | None, as_json: bool) -> int:
+def test(invocation: Invocation, point: str, workspace: str | None) -> int:
     """Call the hooks of a point now, with what is known of the last run. Exit code 1 if one of them fails or would end
     the run."""
     if workspace is None:
@@ -82,11 +82,11 @@ def test(invocation: Invocation, point: str, workspace: str | None, as_json: boo
         done = try_hook(project, layout, settings, file)
         rows.append({**_document(file), "code": done.code, "means": str(done.means), "output": done.output})
         rows[-1] |= {"seconds": round(done.duration, 3), "problem": done.problem or None}
-        if not as_json:
+        if not output.wants_json():
             _tell(file, done)
         if done.means not in {Meaning.GO_ON, Meaning.FAILED}:
             break
-    if as_json:
+    if output.wants_json():
         output.document({"hooks": rows})
     return 1 if any(row["means"] in {Meaning.FAILED, Meaning.ABORT} or row["code"] is None for row in rows) else 0
 

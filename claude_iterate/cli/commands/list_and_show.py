@@ -21,7 +21,7 @@ _WORDS = tuple(dict.fromkeys((*STATUSES, *STATES, *ENDINGS)))
 
 @options.command("list", workspace=False)
 @click.option("--status", metavar="STATE", type=click.Choice(_WORDS), help="Only workspaces in this state.")
-def list_workspaces(invocation: Invocation, status: str | None, as_json: bool) -> None:
+def list_workspaces(invocation: Invocation, status: str | None) -> None:
     """List the workspaces of this project.
 
     \b
@@ -38,7 +38,7 @@ def list_workspaces(invocation: Invocation, status: str | None, as_json: bool) -
     project = invocation.project
     view = listing(project.root, project.workspaces_folder, project.workspaces())
     chosen = tuple(row for row in view.workspaces if status is None or status in {row.status, row.state})
-    if as_json:
+    if output.wants_json():
         output.view(replace(view, workspaces=chosen))
     elif chosen:
         now = time.time()
@@ -56,12 +56,12 @@ def list_workspaces(invocation: Invocation, status: str | None, as_json: bool) -
 
 
 @options.command("show")
-def show(invocation: Invocation, name: str, as_json: bool) -> None:
+def show(invocation: Invocation, name: str) -> None:
     """Show the workspace NAME: progress, its last run or the one under way, proof, settings, files."""
     project = invocation.project
     now = time.time()
     view = workspace_view(project, project.layout(name), now)
-    if as_json:
+    if output.wants_json():
         output.view(view)
     else:
         output.lines(workspace_lines(view, now, shlex.join(invocation.program), output.make_pasteable))

@@ -31,9 +31,7 @@ _PAUSE = 0.2
 @options.run_option(help="A certain run, by its id or its number; --list names them. Default: the last one.")
 @options.flag("--list", "listing", help="List the runs.")
 @click.option("-n", "--lines", type=options.whole(0), metavar="N", help="Only the last N lines.")
-def command(
-    invocation: Invocation, name: str, follow: bool, run: str | None, listing: bool, lines: int | None, as_json: bool
-) -> None:
+def command(invocation: Invocation, name: str, follow: bool, run: str | None, listing: bool, lines: int | None) -> None:
     """Print the log of the workspace NAME's last run; --run prints that of a setup or a verification.
 
     With --json: its journal as one document; with -f --json: one entry per line (NDJSON).
@@ -47,10 +45,10 @@ def command(
     layout = invocation.project.layout(name)
     chosen = run_view.find_run(layout, run) if run is not None else None
     if listing:
-        _print_runs(layout, as_json)
+        _print_runs(layout)
     elif follow:
-        _follow(layout, chosen or _await_run(layout), lines, as_json)
-    elif as_json:
+        _follow(layout, chosen or _await_run(layout), lines)
+    elif output.wants_json():
         wanted = chosen or run_view.last(layout)
         if wanted is None:
             raise WorkspaceProblem(f"{name} has never run.", f"Run it: claude-iterate run {name}")
@@ -69,9 +67,9 @@ def _print_log(layout: Layout, run: str | None, lines: int | None) -> None:
             output.part(output.sanitize(line))
 
 
-def _print_runs(layout: Layout, as_json: bool) -> None:
+def _print_runs(layout: Layout) -> None:
     view = run_view.runs(layout)
-    if as_json:
+    if output.wants_json():
         output.view(view)
         return
     if not view.runs:
@@ -90,11 +88,11 @@ def _row(run: RunView, now: float) -> tuple[str, ...]:
     return run.id, what, local_times.when(run.started or "", now), iterations, run.reason or run.state
 
 
-def _follow(layout: Layout, run: str | None, lines: int | None, as_json: bool) -> None:
+def _follow(layout: Layout, run: str | None, lines: int | None) -> None:
     """Print what is there, then what comes, until the run ends."""
-    path = _await_file(layout, run, as_json)
+    path = _await_file(layout, run)
     start = _start(path, lines)
-    read_new = _read_entries(path, start) if as_json else _read_text(path, start)
+    read_new = _read_entries(path, start) if output.wants_json() else _read_text(path, start)
     while True:
         over = not _is_running(layout, run)  # asked before reading, so that the last lines are not missed
         for text in read_new(over):
@@ -122,9 +120,9 @@ def _await_run(layout: Layout) -> str | None:
         time.sleep(_PAUSE)
 
 
-def _await_file(layout: Layout, run: str | None, as_json: bool) -> Path:
+def _await_file(layout: Layout, run: str | None) -> Path:
     """The file to follow. A run's first journal line names its log, so it may take a moment to be known."""
-    if as_json and run is not None:
+    if output.wants_json() and run is not None:
         return layout.journal(run)
     while True:
         path = run_view.log_of(layout, run)

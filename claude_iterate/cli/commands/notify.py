@@ -16,12 +16,12 @@ from claude_iterate.sinks.notifier import Delivery
 
 @options.command("test", workspace=False)
 @options.workspace_option(help="With the settings of this workspace.")
-def test(invocation: Invocation, workspace: str | None, as_json: bool) -> int:
+def test(invocation: Invocation, workspace: str | None) -> int:
     """Send one notification and show the answer. Exit code 0 if it was delivered, 1 if not."""
     settings = _settings(invocation, workspace)
     delivery = Delivery(settings.notify)
     answer = delivery.send(trial(workspace, invocation.project.root.name, time.time()), lambda _seconds: False, tries=1)
-    if as_json:
+    if output.wants_json():
         told = {"delivered": answer.delivered, "host": delivery.host, "format": settings.notify.format}
         output.document(told | {"status": answer.status, "answer": answer.text, "problem": answer.problem or None})
     elif answer.delivered:
@@ -29,7 +29,7 @@ def test(invocation: Invocation, workspace: str | None, as_json: bool) -> int:
     else:
         failed = f"Not delivered to {delivery.host}: {output.printable(answer.problem)}"
         output.note(output.add_sign("bad", failed, sys.stderr))
-    if not as_json and answer.text.strip():
+    if not output.wants_json() and answer.text.strip():
         output.result(output.sanitize(answer.text.rstrip()))
     return 0 if answer.delivered else 1
 

@@ -31,20 +31,18 @@ _ENDS = {"html": ".html", "md": ".md", "json": ".json"}
 )
 @click.option("--format", "form", type=click.Choice(list(_ENDS)), default="html", show_default=True, help="Its form.")
 @options.flag("--open", "opens", help="Open it in the browser.")
-def command(
-    invocation: Invocation, name: str, run: str | None, target: str | None, form: str, opens: bool, as_json: bool
-) -> None:
+def command(invocation: Invocation, name: str, run: str | None, target: str | None, form: str, opens: bool) -> None:
     """Write a report of the task NAME: how it ended, the proof, what was done, money, time.
 
     It covers all runs since the first one, since the last `reset`, or since the instructions of a completed task were
     replaced. One file that needs no network. It can be made at any time, also while the run goes on.
     """
     layout = invocation.project.layout(name)
-    if opens and (target == "-" or as_json):
+    if opens and (target == "-" or output.wants_json()):
         raise UsageProblem("There is no file to open.", "Leave out --open, or name a file: -o report.html")
     chosen = run_view.find_run(layout, run) if run is not None else None
     report = night_report(layout, chosen, time.time())
-    if as_json:
+    if output.wants_json():
         output.view(report)
         return
     text = _text(report, form)

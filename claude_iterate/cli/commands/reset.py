@@ -14,21 +14,21 @@ from claude_iterate.workspace.project import Project
 @options.command("reset", workspace=False)
 @options.name_argument_of("workspace", required=False)
 @options.flag("--all", "every", help="Reset all workspaces of the project.")
-def command(invocation: Invocation, workspace: str | None, every: bool, as_json: bool) -> int:
+def command(invocation: Invocation, workspace: str | None, every: bool) -> int:
     """Set the counters of a workspace to 0 and its old status report aside. Logs, runs and money spent stay."""
     if every == (workspace is not None):
         raise UsageProblem(
             "Name one workspace, or give --all.", "For example: claude-iterate reset my-task. See: claude-iterate list"
         )
     if workspace is None:
-        return _reset_all(invocation.project, as_json)
+        return _reset_all(invocation.project)
     changes = metadata_updates.reset(invocation.project.layout(workspace))
     said = f"Reset {workspace}: {', '.join(changes)}."
-    output.answer(as_json, {"name": workspace, "done": changes}, said, f"Next: claude-iterate run {workspace}")
+    output.answer({"name": workspace, "done": changes}, said, f"Next: claude-iterate run {workspace}")
     return 0
 
 
-def _reset_all(project: Project, as_json: bool) -> int:
+def _reset_all(project: Project) -> int:
     """One that cannot be reset, for example because it runs, does not keep the others from it: exit code 1."""
     rows: list[dict[str, Any]] = []
     for name in project.workspaces():
@@ -37,7 +37,7 @@ def _reset_all(project: Project, as_json: bool) -> int:
         except ExpectedError as problem:
             rows.append({"name": name, "done": [], "problem": problem.message})
             output.warn(f"{name} was not reset: {problem.message} {problem.hint}".rstrip())
-    if as_json:
+    if output.wants_json():
         output.document({"workspaces": rows})
     else:
         for row in rows:

@@ -152,7 +152,7 @@ def plan(invocation: Invocation, /, name: str, show: bool, **given: Any) -> int:
     if not show:
         return _run_one(invocation, name, mode="plan", **given)
     view = plan_view(invocation.project, invocation.project.layout(name))
-    if given["as_json"]:
+    if output.wants_json():
         output.view(view)
     else:
         _print_plan(view)
@@ -195,7 +195,7 @@ def _run_one(invocation: Invocation, name: str, /, mode: str = "", **given: Any)
     if code is not None or way != "watch":
         return code or 0
     watch_runs(lambda: [layout], only=True, asks=True)
-    return AttachedTerminal(layout, invocation.program, "", invocation.color, asked.detailed).leave()
+    return AttachedTerminal(invocation, layout, asked.detailed).leave()
 
 
 def _run(
@@ -230,7 +230,7 @@ def _way(given: dict[str, Any]) -> str:
     detach, watch = given.pop("detach"), given.pop("watch")
     options.choose_one({"--detach": detach, "--watch": watch}, "Both let it run without this terminal.")
     way = "detach" if detach else "watch" if watch else ""
-    options.choose_one({f"--{way}": way, "--json": given["as_json"]}, "The document is about a run that is over.")
+    options.choose_one({f"--{way}": way, "--json": output.wants_json()}, "The document is about a run that is over.")
     options.choose_one({f"--{way}": way, "--attended": given["attended"]}, "An attended run asks on its terminal.")
     return way
 
@@ -254,7 +254,7 @@ def _request(
     options.choose_one({"--delay": given["delay"] is not None, "--no-delay": no_delay})
     given["delay"] = "0" if no_delay else given["delay"]
     given["output"] = options.output_level(verbose, quiet, given["output"])
-    own = ("again", "skip_permissions", "detailed", "accept_changes", "reset", "allow", "as_json")
+    own = ("again", "skip_permissions", "detailed", "accept_changes", "reset", "allow")
     fields = {name: given.pop(name) for name in own}
     settings = options.settings_from(given)
     asked = options.run_request(invocation, dry_run=dry_run, cassette=cassette or "", settings=settings, **fields)

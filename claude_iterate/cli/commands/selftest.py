@@ -33,7 +33,7 @@ _SYMBOL = {"survived": "good", "skipped": "warning", "failed": "bad"}
 @click.option(
     "--jobs", type=options.whole(1, 64), metavar="N", help="How many at the same time. Default: processors + 2."
 )
-def command(_invocation: Invocation, only_list: bool, only: tuple[str, ...], jobs: int | None, as_json: bool) -> int:
+def command(_invocation: Invocation, only_list: bool, only: tuple[str, ...], jobs: int | None) -> int:
     """Run scripted faults against the real loop: hangs, crashes, limits, full disks, kill -9.
 
     Claude is not called, so it costs nothing. It takes a minute or two. Exit code 1: a fault was not survived.
@@ -49,20 +49,20 @@ def command(_invocation: Invocation, only_list: bool, only: tuple[str, ...], job
             raise UsageProblem(f"No fault matches {pattern}.", f"{instead}See: claude-iterate selftest --list")
     faults = choose_faults(only)
     if only_list:
-        _list(faults, as_json)
+        _list(faults)
         return 0
-    return _run(faults, jobs, as_json)
+    return _run(faults, jobs)
 
 
-def _list(faults: dict[str, Fault], as_json: bool) -> None:
+def _list(faults: dict[str, Fault]) -> None:
     rows = [(name, one.what, str(one.expected)) for name, one in faults.items()]
-    if as_json:
+    if output.wants_json():
         output.document({"faults": [dict(zip(("name", "fault", "expected"), row, strict=True)) for row in rows]})
     else:
         output.table(rows, ("NAME", "FAULT", "EXPECTED"))
 
 
-def _run(faults: dict[str, Fault], jobs: int | None, as_json: bool) -> int:
+def _run(faults: dict[str, Fault], jobs: int | None) -> int:
     require_temporary_files()
     folder = Path(tempfile.mkdtemp(prefix="claude-iterate-selftest-"))
     began = time.monotonic()
@@ -71,14 +71,14 @@ def _run(faults: dict[str, Fault], jobs: int | None, as_json: bool) -> int:
         with _end_on_signals(), contextlib.closing(run_faults(faults, folder, jobs or usual_jobs())) as running:
             for result in running:
                 results.append(result)
-                if not as_json:
+                if not output.wants_json():
                     _row(result, faults)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)  # its path was never printed
         raise
     with contextlib.suppress(OSError):  # not empty: the folders of faults that were not survived are kept
         folder.rmdir()
-    show = _document if as_json else _card
+    show = _document if output.wants_json() else _card
     show(results, time.monotonic() - began)
     return 1 if any(result.state == "failed" for result in results) else 0
 

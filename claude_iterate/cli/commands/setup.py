@@ -52,15 +52,15 @@ leave everything as it was.
 @options.setting_option("notify.events", "--notify-events", metavar="A,B")
 @options.check_option
 @options.flag("--force", help="Repair a damaged workspace; all its files are kept.")
-def init(invocation: Invocation, /, name: str, mode: str | None, force: bool, as_json: bool, **given: Any) -> None:
+def init(invocation: Invocation, /, name: str, mode: str | None, force: bool, **given: Any) -> None:
     """Make the workspace NAME without instructions. `setup` makes one too, and writes its instructions."""
     project = invocation.project
     fixing = force and project.exists(name)
     layout = project.create(name, mode, options.settings_from(given), force=force)
     commands, proposal = propose_commands(project)
     document = {"name": name, "path": str(layout.folder), "fixed": fixing, "commands": dict(commands)}
-    output.answer(as_json, document, f"{'Fixed' if fixing else 'Made'} the workspace {name}: {layout.folder}", proposal)
-    if not as_json:
+    output.answer(document, f"{'Fixed' if fixing else 'Made'} the workspace {name}: {layout.folder}", proposal)
+    if not output.wants_json():
         user.ask_or_advise(project, layout, TerminalUser(), asks=True)
         plan = next_run(metadata.read(layout.metadata).mode, project.settings_for(layout).settings)
         output.note(f"  {plan[:1].upper()}{plan[1:]}")
@@ -91,7 +91,6 @@ def setup(
     mode: str | None,
     force: bool,
     dry_run: bool,
-    as_json: bool,
     **given: Any,
 ) -> int:
     """Write the instructions of the workspace NAME, and make it if there is none.
@@ -106,7 +105,7 @@ def setup(
     """
     ways = {"--from": source, "--goal": goal, "--editor": editor}
     options.choose_one(ways, "Each says where the instructions come from.")
-    can_converse = not (source or editor or as_json) and has_whole_terminal()
+    can_converse = not (source or editor or output.wants_json()) and has_whole_terminal()
     if goal is not None and not goal.strip():
         raise UsageProblem("The goal is empty.", "Say what should be there when the work is done.")
     if editor and not on_terminal():
@@ -122,7 +121,7 @@ def setup(
     made, first = layout is None, not project.workspaces()
     settings = options.settings_from(given)
     if goal is not None or (can_converse and (dry_run or _finds_claude(project, layout))):
-        asked = options.run_request(invocation, "setup", dry_run=dry_run, as_json=as_json)
+        asked = options.run_request(invocation, "setup", dry_run=dry_run)
         layout, size = _compose(project, name, layout, asked, goal, mode, settings)
     else:
         text = _read_instructions(name, source, before)
@@ -134,7 +133,7 @@ def setup(
         layout, size = instructions.write(project, layout, name, mode, text, settings), len(text)
     written = before is None or not dry_run
     commands = propose_commands(project)[1] if first and not dry_run else ""
-    if as_json:
+    if output.wants_json():
         path = str(layout.instructions)
         output.document({"name": name, "path": path, "bytes": size, "made": made, "written": written})
     elif not written:

@@ -24,8 +24,8 @@ _HELP = {
 
 def _command(verb: str, text: str) -> click.Command:
     @options.command(verb)
-    def command(invocation: Invocation, name: str, as_json: bool, now: bool = False) -> int:
-        return _steer(invocation, name, verb, now, as_json)
+    def command(invocation: Invocation, name: str, now: bool = False) -> int:
+        return _steer(invocation, name, verb, now)
 
     command.help = text
     if verb == "stop":
@@ -33,10 +33,10 @@ def _command(verb: str, text: str) -> click.Command:
     return command
 
 
-def _steer(invocation: Invocation, name: str, verb: str, now: bool, as_json: bool) -> int:
+def _steer(invocation: Invocation, name: str, verb: str, now: bool) -> int:
     """Ask, wait for the answer, print it."""
     reply = ask(invocation.project.layout(name), verb, now)
-    if as_json:
+    if output.wants_json():
         document = {"name": name, "run": reply.run, "verb": verb, "answered": reply.answered, "message": reply.text}
         output.document(document)
     elif not reply.answered:
@@ -66,7 +66,7 @@ class _Words(click.Command):
 
 @options.command("note", name_required=True, cls=_Words)
 @click.argument("text", nargs=-1, required=True)
-def note(invocation: Invocation, name: str, text: tuple[str, ...], as_json: bool) -> None:
+def note(invocation: Invocation, name: str, text: tuple[str, ...]) -> None:
     """Leave a note for the next iteration of NAME; `-` takes it from standard input.
 
     The running iteration is not disturbed. The next one finds the note in its prompt, and where it contradicts the
@@ -84,7 +84,7 @@ def note(invocation: Invocation, name: str, text: tuple[str, ...], as_json: bool
     running = run_lock.holder(layout.lock) is not None
     document = {"name": name, "note": identity, "running": running}
     then = "" if running else f"{name} is not running. Next: claude-iterate run {name}"
-    output.answer(as_json, document, "Noted for the next iteration.", then)
+    output.answer(document, "Noted for the next iteration.", then)
 
 
 def _standard_input() -> str:

@@ -43,7 +43,6 @@ def save(
     estimated_iterations: int | None,
     globally: bool,
     force: bool,
-    as_json: bool,
 ) -> None:
     """Save the instructions and settings of WORKSPACE as TEMPLATE; without TEMPLATE, under the workspace's name.
 
@@ -62,7 +61,7 @@ def save(
     scope = "global" if globally else "project"
     document = {"name": name, "scope": scope, "path": str(folder), "notCarried": left_out}
     then = f"Use it: claude-iterate template use {name} WORKSPACE"
-    output.answer(as_json, document, f"Saved the template {name}: {folder}", then)
+    output.answer(document, f"Saved the template {name}: {folder}", then)
     if left_out:
         output.warn(f"Secrets are not carried: {', '.join(left_out)}. Set them again in each new workspace.")
 
@@ -70,7 +69,7 @@ def save(
 @options.command("use", workspace=False)
 @_template
 @_workspace
-def use(invocation: Invocation, template: str, workspace: str, as_json: bool) -> None:
+def use(invocation: Invocation, template: str, workspace: str) -> None:
     """Make the workspace WORKSPACE from TEMPLATE: one of this project, else one of your own."""
     project = invocation.project
     found = templates.find(project, template)
@@ -86,17 +85,17 @@ def use(invocation: Invocation, template: str, workspace: str, as_json: bool) ->
     }
     made = f"Made the workspace {workspace} from the {found.scope} template {template}: {layout.folder}"
     then = "\n".join([*_lines(settings), f"Next: claude-iterate run {workspace}"])
-    output.answer(as_json, document, made, then)
+    output.answer(document, made, then)
 
 
 @options.command("list", workspace=False)
-def listing(invocation: Invocation, as_json: bool) -> None:
+def listing(invocation: Invocation) -> None:
     """List the templates of this project and your own."""
     project = invocation.project
     found = templates.list_templates(project)
     ours = {template.name for template in found if template.scope == "project"}
     rows = [_row(template, template.scope == "global" and template.name in ours) for template in found]
-    if as_json:
+    if output.wants_json():
         places = {scope: str(folder) for scope, folder in templates.template_folders(project).items()}
         output.document({"folders": places, "templates": rows})
     elif not rows:
@@ -111,7 +110,7 @@ def listing(invocation: Invocation, as_json: bool) -> None:
 
 @options.command("show", workspace=False)
 @_template
-def show(invocation: Invocation, template: str, as_json: bool) -> None:
+def show(invocation: Invocation, template: str) -> None:
     """Show what TEMPLATE says and sets, and how its instructions begin."""
     found = templates.find(invocation.project, template)
     text = found.instructions().decode("utf-8", "replace")
@@ -120,7 +119,7 @@ def show(invocation: Invocation, template: str, as_json: bool) -> None:
         row["settings"] = _settings_of(found)
     except SettingsProblem as wrong:
         row["problem"] = row["problem"] or wrong.message
-    if as_json:
+    if output.wants_json():
         output.document(row)
     else:
         _print(row)
@@ -130,7 +129,7 @@ def show(invocation: Invocation, template: str, as_json: bool) -> None:
 @_template
 @_global
 @options.force_option
-def delete(invocation: Invocation, template: str, globally: bool, force: bool, as_json: bool) -> None:
+def delete(invocation: Invocation, template: str, globally: bool, force: bool) -> None:
     """Delete TEMPLATE of this project; with --global, your own."""
     found = templates.find(invocation.project, template, "global" if globally else "project")
     if not force:
@@ -139,7 +138,7 @@ def delete(invocation: Invocation, template: str, globally: bool, force: bool, a
         options.confirm_deletion(f"the template {template}", question, again)
     remove(found.folder)
     document = {"name": template, "scope": found.scope, "deleted": str(found.folder)}
-    output.answer(as_json, document, f"Deleted the template {found.folder}")
+    output.answer(document, f"Deleted the template {found.folder}")
 
 
 def _settings_of(template: templates.Template) -> dict[str, Any]:

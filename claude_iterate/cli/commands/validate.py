@@ -26,7 +26,7 @@ _MEANING = {
 @options.verbose_option
 @options.flag("-q", "--quiet", help="Show the verdict and errors only.")
 @options.dry_run_option
-def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_run: bool, as_json: bool) -> int:
+def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_run: bool) -> int:
     """Let Claude grade the instructions of the workspace NAME by ten criteria, seven of them required.
 
     The report is validation-report.md in the workspace. Exit code 0 only for the verdict READY.
@@ -34,7 +34,7 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
     layout = invocation.project.layout(name)
     settings = options.settings_from({"output": options.output_level(verbose, quiet)})
     more = {"settings": settings, "report": "validation-report.md"}
-    asked = options.run_request(invocation, "validate", dry_run=dry_run, as_json=as_json, **more)
+    asked = options.run_request(invocation, "validate", dry_run=dry_run, **more)
     done = launch(invocation.project, layout, asked, TerminalUser())
     report, found = None, validation.Validation(validation.INVALID, "the call of Claude failed")
     graded = done.state.one_off
@@ -42,7 +42,7 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
         report, found = _judge(graded, done.report, name)
     code = done.exit_code or (0 if found.verdict == validation.READY else 1)
     changed = graded.changed if graded is not None else ()
-    if as_json:
+    if output.wants_json():
         judged = {"verdict": found.verdict, "exitCode": code, "report": report, "path": str(done.report)}
         output.document({"workspace": name, **judged, "changed": list(changed)})
     elif report is not None and not quiet:
@@ -51,7 +51,7 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
         output.warn(f"The project changed while Claude was only to look: {output.sanitize(join_names(changed))}")
     # Of a call that failed, its end has said why, and what next.
     if found.verdict != validation.INVALID or not done.exit_code:
-        _tell(name, found, as_json, dry_run)
+        _tell(name, found, dry_run)
     return code
 
 
@@ -77,14 +77,14 @@ def _print(found: validation.Validation, path: Path) -> None:
     output.result(output.dim(f"  Report: {output.sanitize(near(path))}"))
 
 
-def _tell(name: str, found: validation.Validation, as_json: bool, dry_run: bool) -> None:
+def _tell(name: str, found: validation.Validation, dry_run: bool) -> None:
     if dry_run:
         output.note(f"Dry run: the stand-in graded nothing. For a verdict: claude-iterate validate {name}")
         return
     kind = {validation.READY: "good", validation.NEEDS_REVISION: "warning"}.get(found.verdict, "bad")
     verdict = "No verdict" if found.verdict == validation.INVALID else found.verdict
     text = f"{verdict}: {_MEANING[found.verdict].format(name=name, problem=found.problem)}"
-    if as_json:
+    if output.wants_json():
         output.note(text)
     else:
         output.result(f"{output.symbol(kind)} {text}")

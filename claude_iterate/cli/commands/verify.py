@@ -39,7 +39,7 @@ _SETTINGS = ("verification__depth", "worktree")
 @options.dangerous_option
 @options.accept_option
 @options.dry_run_option
-def command(invocation: Invocation, /, name: str, show_report: bool, as_json: bool, **given: Any) -> int:
+def command(invocation: Invocation, /, name: str, show_report: bool, **given: Any) -> int:
     """Prove that the task NAME is done: run the checks, then let Claude review the work with fresh context.
 
     Exit code 0 only for green checks and a fresh, well-formed, positive verdict; with --checks-only for green checks.
@@ -60,15 +60,14 @@ def command(invocation: Invocation, /, name: str, show_report: bool, as_json: bo
         dry_run=given["dry_run"],
         accept_changes=given["accept_changes"],
         checks_only=given["checks_only"],
-        as_json=as_json,
         report=_report_path(layout, given["report_path"], given["dry_run"]) if given["report_path"] else "",
     )
     done = launch(project, layout, asked, TerminalUser())
     proof = RunRecords(layout).story(done.run).proofs.last or EvidenceView(done.run)
-    report = _report(proof) if show_report or as_json else None
+    report = _report(proof) if show_report or output.wants_json() else None
     changed = done.state.finished is not None and done.state.finished.known_by == CHANGED
     code = done.exit_code or int(changed)
-    if as_json:
+    if output.wants_json():
         output.view(documents.ended_verification(name, code, done.state, proof, report))
     elif report is not None:
         output.result(output.sanitize(report))

@@ -108,7 +108,7 @@ def _idle_card(row: WorkspaceRow, at: float) -> Card:
         local_times.day_and_time(row.last_run, at) if row.last_run else "",
     ]
     done, total = (row.progress.completed, row.progress.total) if row.progress is not None else (0, 0)
-    killed = f"The run was killed.{f' Go on: {row.next}' if row.next else ''}" if row.state == "killed" else ""
+    killed = f"The run was killed.{f' Continue: {row.next}' if row.next else ''}" if row.state == "killed" else ""
     return Card(
         row.name,
         state_words(row.state, row.known_by),
