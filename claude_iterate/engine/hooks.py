@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from claude_iterate.core.events import HookFinished, HookStarted, Warned
 from claude_iterate.core.events.enums import Meaning, Point, Purpose
-from claude_iterate.core.events.groups import HookState
+from claude_iterate.core.events.run import HookState
 from claude_iterate.core.formats import plural
 from claude_iterate.core.rules import endings, hooks
 from claude_iterate.core.rules.during import decide_hook

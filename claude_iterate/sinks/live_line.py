@@ -134,7 +134,7 @@ def compose(state: RunState, now: float, stop: StopSettings | None = None) -> st
     if cost := state.cost_usd + spent.cost_usd:
         more = "+" if state.cost_is_lower_bound or spent.at_least else ""
         parts.append(f"{money(cost)}{more}")
-    if stop is not None and (close := run_lines.close_counters(state.streaks, stop)):
+    if stop is not None and (close := run_lines.close_counters(state.breaker, stop)):
         parts.append(close)
     return " · ".join(parts)
 

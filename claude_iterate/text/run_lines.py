@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from claude_iterate.core import events
-from claude_iterate.core.events.groups import Streaks
+from claude_iterate.core.events.run import Breaker
 from claude_iterate.core.formats import cost, duration, first_and_rest, indent, one_line, plural, shorten
 from claude_iterate.core.outcomes.classes import FINE, RETRIED
 from claude_iterate.core.rules.breaker import counters
@@ -232,9 +232,9 @@ def describe_tests(counts: Any) -> str:
     return f"{counts.passed}/{counts.passed + counts.failed + counts.errors}"
 
 
-def close_counters(streaks: Streaks, stop: StopSettings) -> str:
+def close_counters(breaker: Breaker, stop: StopSettings) -> str:
     """The counters that are half way or further, for the live line."""
-    return " · ".join(f"{name} {now}/{most}" for name, now, most in counters(streaks, stop) if now and 2 * now >= most)
+    return " · ".join(f"{name} {now}/{most}" for name, now, most in counters(breaker, stop) if now and 2 * now >= most)
 
 
 def worktree_made(event: events.WorktreeMade) -> list[str]:

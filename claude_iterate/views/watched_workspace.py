@@ -243,7 +243,7 @@ def breaker_counters(story: Story) -> list[tuple[str, int, int]]:
     """What the breaker counts, how far that is, and the limit that the run was started with."""
     if (started := story.started) is None:
         return []
-    return breaker.counters(story.state.streaks, stop_settings(recorded_settings(started), started.mode))
+    return breaker.counters(story.state.breaker, stop_settings(recorded_settings(started), started.mode))
 
 
 def doing(seen: Seen, at: float) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from claude_iterate.core.events.groups import Streaks
+from claude_iterate.core.events.run import Breaker
 from claude_iterate.core.reports import status as reports
 from claude_iterate.core.rules.breaker import counters
 from claude_iterate.core.rules.next_steps import rename_workspace
@@ -261,8 +261,8 @@ def _counters(about: Metadata, newest: RunView | None) -> CountersView:
 
 def _breaker(last: RunView, settings: Settings) -> tuple[CounterView, ...]:
     now = last.breaker
-    streaks = Streaks(unmoved=now.no_progress, failures=now.failures, errors=now.same_error, red=now.test_failures)
-    counted = [CounterView(*row) for row in counters(streaks, stop_settings(settings, last.mode))]
+    counts = Breaker(unmoved=now.no_progress, failures=now.failures, errors=now.same_error, red=now.test_failures)
+    counted = [CounterView(*row) for row in counters(counts, stop_settings(settings, last.mode))]
     if settings.limits.calls_per_hour:
         counted.append(CounterView("pace", now.calls_in_last_hour, settings.limits.calls_per_hour))
     return tuple(counted)

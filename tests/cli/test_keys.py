@@ -13,7 +13,7 @@ import pytest
 from claude_iterate.cli.terminal_user import Keys
 from claude_iterate.core.events import Requested
 from claude_iterate.core.events.enums import Verb
-from claude_iterate.core.events.groups import Requests
+from claude_iterate.core.events.run import Requests
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.system import terminals
 

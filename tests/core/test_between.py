@@ -26,7 +26,7 @@ from claude_iterate.core.events import (
     WaitStarted,
 )
 from claude_iterate.core.events.enums import Cause, Kind, Verb, Why
-from claude_iterate.core.events.groups import Requests, Streaks
+from claude_iterate.core.events.run import Breaker, Requests, Streaks
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.core.rules.between import BETWEEN_RULES, decide
 from claude_iterate.core.rules.breaker import budget
@@ -56,7 +56,7 @@ def test_a_fresh_run_begins_with_iteration_1() -> None:
         (RunState(last_outcome=Outcome(Kind.AUTH)), facts(0), "agent_failed"),
         (RunState(last_outcome=Outcome(Kind.USAGE_LIMIT)), facts(0, on_usage_limit="stop"), "usage_limit"),
         (RunState(last_outcome=Outcome(Kind.BUDGET)), facts(0), "budget"),
-        (RunState(last_outcome=Outcome(Kind.CRASH), streaks=Streaks(failures=3)), facts(0, failures=3), "agent_failed"),
+        (RunState(last_outcome=Outcome(Kind.CRASH), breaker=Breaker(failures=3)), facts(0, failures=3), "agent_failed"),
         (RunState(streaks=Streaks(idle_iterations=2)), facts(0, stagnates=True, stagnation_threshold=2), "stagnation"),
         (RunState(cost_usd=1.0), facts(0, max_cost_usd=1.0), "budget"),
         (RunState(), facts(10, max_duration=10), "duration"),
@@ -87,7 +87,7 @@ def test_completion_beats_every_other_reason() -> None:
     [
         (RunState(streaks=Streaks(idle_iterations=9)), facts(0, stagnates=True, stagnation_threshold=0)),
         (RunState(streaks=Streaks(idle_iterations=9)), facts(0, stagnates=False, stagnation_threshold=2)),
-        (RunState(last_outcome=Outcome(Kind.CRASH), streaks=Streaks(failures=9)), facts(0, failures=0)),
+        (RunState(last_outcome=Outcome(Kind.CRASH), breaker=Breaker(failures=9)), facts(0, failures=0)),
         (RunState(iterations=999), facts(0, max_iterations=0)),
         (RunState(last_outcome=Outcome(Kind.MAX_TURNS)), facts(0)),
     ],

@@ -19,7 +19,7 @@ from claude_iterate.core.events import (
     WaitStarted,
 )
 from claude_iterate.core.events.enums import Cause, Kind, Why
-from claude_iterate.core.events.groups import Claim, Requests, Streaks, Waiting
+from claude_iterate.core.events.run import Breaker, Claim, Requests, Streaks, Waiting
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.during import decide_running
@@ -89,13 +89,13 @@ def test_a_failed_proof_ends_the_run_only_when_no_attempt_is_left() -> None:
 @pytest.mark.parametrize(("failures", "words"), [(1, "1 iteration failed"), (2, "2 iterations in a row failed")])
 def test_failures_are_counted_in_words(failures: int, words: str) -> None:
     """A bound of 1 is a bound."""
-    state = RunState(last_outcome=Outcome(Kind.CRASH, "m"), streaks=Streaks(failures=failures))
+    state = RunState(last_outcome=Outcome(Kind.CRASH, "m"), breaker=Breaker(failures=failures))
     assert finish(state, facts(0, failures=failures)).detail == f"{words}; the last: m"
 
 
 def test_failures_before_a_new_try_end_nothing() -> None:
     """The user who ended a wait wants to try: there is no last outcome to end with."""
-    assert decide(RunState(streaks=Streaks(failures=3)), facts(0, failures=3)) == Begin(1)
+    assert decide(RunState(breaker=Breaker(failures=3)), facts(0, failures=3)) == Begin(1)
 
 
 def test_a_threshold_of_one_idle_iteration_is_heeded() -> None:

@@ -9,7 +9,7 @@ from msgspec.structs import asdict, replace
 
 from claude_iterate.core.events import (
     AgentStarted,
-    BreakerCarryOver,
+    Breaker,
     Carried,
     Changes,
     CheckResult,
@@ -44,7 +44,7 @@ from claude_iterate.core.events import (
     WorkMeasured,
 )
 from claude_iterate.core.events.enums import Kind, Purpose, Reboot, Why
-from claude_iterate.core.events.groups import Breaker, Claim, HookState, Requests, Session, Streaks, Waiting, Work
+from claude_iterate.core.events.run import Claim, HookState, Requests, Session, Streaks, Waiting, Work
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.proof import digest
@@ -161,16 +161,10 @@ FULL = RunState(
     tokens=Tokens(1, 2, 3, 4),
     streaks=Streaks(
         idle_iterations=1,
-        failures=2,
         denied="Bash(npm:*)",
         denials=1,
         retries=4,
         absences=2,
-        unmoved=3,
-        errors=2,
-        error="0011223344556677",
-        error_said="no such table",
-        red=1,
     ),
     waiting=Waiting(
         wait=WaitStarted(Why.USAGE_LIMIT, 1060.0),
@@ -208,7 +202,14 @@ FULL = RunState(
     changes=(ProofChange("check", "check.sh", "changed", "1", "2"),),
     work=Work(WorkMeasured(2, Changes(1, commits=1)), SnapshotTaken(2, "abc", "refs/x", "def", "main"), 2, 5, 1),
     breaker=Breaker(
+        3,
+        2,
+        2,
+        "0011223344556677",
+        "no such table",
+        1,
         Trip("no_progress", "after 3 iterations without progress", "000001-x", 5.0),
+        "task",
         PatternSeen("STUCK", "I am STUCK"),
         StopScriptsRun(4, (ScriptResult("./stop", 0),)),
     ),
@@ -336,9 +337,7 @@ def test_what_earlier_runs_left_to_a_run_that_ended_as_completed(purpose: Purpos
     """Changes of the proof stand until they are undone or accepted. The breaker is settled by a run that completed the
     task alone: `verify`, `validate`, `edit` and `setup` end as completed, too."""
     trip = Trip("no_progress", "after 3 iterations without progress", "r", 1.0)
-    carried = Carried(
-        changes=(ProofChange("check", "check.sh", "changed"),), refuses=True, breaker=BreakerCarryOver(trip=trip)
-    )
+    carried = Carried(changes=(ProofChange("check", "check.sh", "changed"),), refuses=True, breaker=Breaker(trip=trip))
     started = RunStarted("r", "t", "loop", 9, 1, "h", "0", ("c",), purpose=purpose, carried=carried)
     left = carry_over(fold([Entry(1, 1.0, 1.0, started), Entry(2, 2.0, 2.0, RunFinished("completed"))]))
     stands = purpose != Purpose.RUN

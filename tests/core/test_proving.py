@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from claude_iterate.core.events import ChecksPassed, ErrandFinished, Outcome, RunStarted, VerificationFinished
 from claude_iterate.core.events.enums import Kind, Purpose, Reason
-from claude_iterate.core.events.groups import Claim
+from claude_iterate.core.events.run import Claim
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.endings import basis_of_completion, claim_remark
 from claude_iterate.core.rules.facts import Facts

@@ -26,7 +26,7 @@ from claude_iterate.core.events import (
     WaitStarted,
 )
 from claude_iterate.core.events.enums import Kind, Meaning, Point, Why
-from claude_iterate.core.events.groups import Breaker, Claim, HookState, Requests, Streaks, Verification, Waiting
+from claude_iterate.core.events.run import Breaker, Claim, HookState, Requests, Streaks, Verification, Waiting
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules import between, breaker, hooks, plan, proof, steering, waits
 from claude_iterate.core.rules.between import BETWEEN_RULES, Between, decide
@@ -115,23 +115,23 @@ BOTH: dict[tuple[Between, Between], tuple[RunState, Facts]] = {
     ),
     (breaker.failure_ends_the_run, breaker.repeated_denials): (RunState(last_outcome=AUTH, streaks=DENIED), facts(0)),
     (breaker.repeated_denials, breaker.too_many_failures): (
-        RunState(last_outcome=CRASH, streaks=replace(DENIED, failures=3)),
+        RunState(last_outcome=CRASH, streaks=DENIED, breaker=Breaker(failures=3)),
         facts(0, failures=3),
     ),
     (breaker.too_many_failures, breaker.same_error): (
-        RunState(last_outcome=CRASH, iterations=3, streaks=Streaks(failures=3, errors=3)),
+        RunState(last_outcome=CRASH, iterations=3, breaker=Breaker(failures=3, errors=3)),
         facts(0, failures=3, same_error=3),
     ),
     (breaker.same_error, breaker.no_progress): (
-        RunState(iterations=3, streaks=Streaks(unmoved=3, errors=3)),
+        RunState(iterations=3, breaker=Breaker(unmoved=3, errors=3)),
         facts(0, no_progress=3, same_error=3),
     ),
     (breaker.no_progress, breaker.failing_tests): (
-        RunState(iterations=3, streaks=Streaks(unmoved=3, red=3)),
+        RunState(iterations=3, breaker=Breaker(unmoved=3, red=3)),
         facts(0, no_progress=3, test_failures=3),
     ),
     (breaker.failing_tests, breaker.stop_pattern): (
-        RunState(iterations=3, streaks=Streaks(red=3), breaker=Breaker(pattern=SEEN)),
+        RunState(iterations=3, breaker=Breaker(red=3, pattern=SEEN)),
         facts(0, test_failures=3),
     ),
     (breaker.stop_pattern, breaker.run_stop_scripts): (
@@ -139,11 +139,11 @@ BOTH: dict[tuple[Between, Between], tuple[RunState, Facts]] = {
         replace(facts(0), settings=SCRIPTS),
     ),
     (breaker.stop_script, breaker.failed_trial): (
-        RunState(iterations=1, breaker=Breaker(TRIP, scripts=SAID)),
+        RunState(iterations=1, breaker=Breaker(trip=TRIP, scripts=SAID)),
         facts(0),
     ),
     (breaker.failed_trial, breaker.stagnation): (
-        RunState(iterations=1, breaker=Breaker(TRIP), streaks=Streaks(idle_iterations=2)),
+        RunState(iterations=1, breaker=Breaker(trip=TRIP), streaks=Streaks(idle_iterations=2)),
         facts(0, stagnates=True, stagnation_threshold=2),
     ),
     (breaker.stagnation, breaker.money_is_spent): (

@@ -21,7 +21,7 @@ from claude_iterate.core.events import (
     Tokens,
 )
 from claude_iterate.core.events.enums import Kind, Reboot, Verb
-from claude_iterate.core.events.groups import Session
+from claude_iterate.core.events.run import Session
 from claude_iterate.core.outcomes.classes import classify
 from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.core.rules.between import Continuation, choose_session, decide
@@ -171,7 +171,7 @@ def test_the_same_iteration_is_done_again_at_once() -> None:
     """No wait, no pause, no failure, the same number, and it is told what the first attempt was told."""
     crashed = IterationFinished(1, Outcome(Kind.CRASH, "it fell over"), session=ID)
     state = after(STARTED, IterationStarted(1), crashed, IterationStarted(2, resumes=ID), finished(Kind.SESSION))
-    assert (state.iterations, state.streaks.failures, state.streaks.retries, state.findings) == (
+    assert (state.iterations, state.breaker.failures, state.streaks.retries, state.findings) == (
         1,
         1,
         1,

@@ -117,8 +117,8 @@ def test_idleness_and_failures_count_only_in_a_row() -> None:
     assert after(finished(worked=False), finished(worked=False)).streaks.idle_iterations == 2
     assert after(finished(worked=False), finished(worked=True)).streaks.idle_iterations == 0
     assert after(finished(worked=False), finished(), WorkMeasured(1)).streaks.idle_iterations == 0
-    assert after(finished(Kind.CRASH), finished(Kind.IDLE), finished(Kind.TIMEOUT)).streaks.failures == 3
-    assert after(finished(Kind.CRASH), finished(Kind.MAX_TURNS)).streaks.failures == 0
+    assert after(finished(Kind.CRASH), finished(Kind.IDLE), finished(Kind.TIMEOUT)).breaker.failures == 3
+    assert after(finished(Kind.CRASH), finished(Kind.MAX_TURNS)).breaker.failures == 0
 
 
 def test_totals_reach_over_runs() -> None:

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from claude_iterate.core.events import (
-    BreakerCarryOver,
+    Breaker,
     BreakerReset,
     Carried,
     Changes,
@@ -163,14 +163,13 @@ def test_a_skip_or_a_denial_leaves_the_counts(kind: Kind) -> None:
     """It says nothing of the agent: neither one more nor a new beginning."""
     before = after(iteration(1, error="a"), iteration(2, Kind.CRASH, error="a"))
     state = after(iteration(1, error="a"), iteration(2, Kind.CRASH, error="a"), iteration(3, kind))
-    counted = ("unmoved", "failures", "errors", "error", "red")
-    assert [getattr(state.streaks, name) for name in counted] == [getattr(before.streaks, name) for name in counted]
+    assert state.breaker == before.breaker
 
 
 def test_a_limit_changes_nothing() -> None:
     """The iteration is done again, so it has not happened."""
     state = after(iteration(1), iteration(2, Kind.CRASH, error="a")[:2], iteration(2, Kind.USAGE_LIMIT)[:2])
-    assert (state.streaks.unmoved, state.streaks.failures, state.streaks.errors) == (1, 1, 1)
+    assert (state.breaker.unmoved, state.breaker.failures, state.breaker.errors) == (1, 1, 1)
 
 
 @pytest.mark.setting("stop.same_error")
@@ -243,7 +242,7 @@ def test_where_work_is_not_known_a_good_iteration_clears_failures(measures: bool
         for number, kind in enumerate([Kind.CRASH, Kind.CRASH, Kind.OK, Kind.CRASH], 1)
     ]
     state = after(*rows, first=started(measures=measures))
-    assert (state.streaks.failures, state.streaks.unmoved) == (1, 0)
+    assert (state.breaker.failures, state.breaker.unmoved) == (1, 0)
 
 
 @pytest.mark.setting("stop.patterns")
@@ -293,7 +292,7 @@ def test_counts_go_on_after_any_end() -> None:
 def test_a_completed_task_hands_on_no_counts() -> None:
     """What comes after it is another task."""
     carried = carried_after(iteration(1), iteration(2), ending=RunFinished("completed"))
-    assert carried.breaker == BreakerCarryOver()
+    assert carried.breaker == Breaker()
 
 
 def test_a_trip_is_handed_on_with_its_reason_run_and_time() -> None:
@@ -304,27 +303,27 @@ def test_a_trip_is_handed_on_with_its_reason_run_and_time() -> None:
     assert trip == Trip("no_progress", "after 3 iterations without progress", "000013-x", 11.0)
     verified = carry_over(after([RunFinished("verification_failed")], first=started(carried)))
     assert verified.breaker == carried.breaker
-    assert after(first=started(carried, dry_run=True)).streaks.unmoved == 0
+    assert after(first=started(carried, dry_run=True)).breaker.unmoved == 0
     assert breaker.refusal("t", TRIP) == "t was stopped after 3 iterations without progress (run 12)."
 
 
 def test_a_reset_clears_everything() -> None:
     """Counters, the trip, what was seen."""
-    carried = Carried(breaker=BreakerCarryOver(3, 2, 4, "a", "said a", 1, TRIP))
+    carried = Carried(breaker=Breaker(3, 2, 4, "a", "said a", 1, TRIP))
     state = after([BreakerReset("run")], first=started(carried))
-    assert carry_over(state).breaker == BreakerCarryOver()
+    assert carry_over(state).breaker == Breaker()
     assert ends(after([BreakerReset("run")], iteration(1), first=started(carried)), no_progress=3) == ""
 
 
 def test_a_trial_iteration_closes_the_breaker_or_trips_it_again() -> None:
     """After the cooldown. One that moves closes it, one that does not ends the run with the reason of then."""
-    before = started(Carried(breaker=BreakerCarryOver(trip=TRIP)))
+    before = started(Carried(breaker=Breaker(trip=TRIP)))
     assert ends(after(first=before)) == ""
     assert ends(after(iteration(1), first=before)) == "no_progress"
     moved = after(iteration(1, moved=True), first=before)
     assert ends(moved) == ""
     assert carry_over(moved).breaker.trip is None
-    pattern = started(Carried(breaker=BreakerCarryOver(trip=Trip("pattern", "because", "000001-x", 1.0))))
+    pattern = started(Carried(breaker=Breaker(trip=Trip("pattern", "because", "000001-x", 1.0))))
     assert ends(after(iteration(1), first=pattern)) == "pattern"
 
 

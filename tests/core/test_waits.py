@@ -117,7 +117,7 @@ def test_reboots_do_not_lengthen_the_first_wait() -> None:
 def test_no_iteration_is_spent_on_limits_and_overloads() -> None:
     """The number stays, the tries are counted, the money too."""
     state = after(finished(LIMIT), WaitEnded(Why.USAGE_LIMIT), finished(OVERLOAD), WaitEnded(Why.TRANSIENT))
-    assert (state.iterations, state.streaks.retries, state.streaks.failures, state.cost_usd) == (0, 2, 0, 1.0)
+    assert (state.iterations, state.streaks.retries, state.breaker.failures, state.cost_usd) == (0, 2, 0, 1.0)
     assert decide(state, facts(9)) == Begin(1)
     done = reduce(state, Entry(9, 0, 9, finished(Outcome(Kind.OK))))
     assert (done.iterations, done.streaks.retries, done.waiting.waits, done.waiting.waited) == (1, 0, 0, 0.0)
@@ -225,7 +225,7 @@ def test_a_killed_run_hands_on_its_whole_standing() -> None:
     resumed = resume_from("r1", killed, 100.0)
     again = RunStarted("r2", "w", "loop", 9, 1, "h", "0", ("c",), carried=killed.carried, resumed=resumed)
     state = after(again)
-    assert (state.iterations, state.streaks.failures, state.cost_usd, state.wait) == (2, 1, 1.25, wait)
+    assert (state.iterations, state.breaker.failures, state.cost_usd, state.wait) == (2, 1, 1.25, wait)
     assert state.total_cost_usd == 2.25
     assert state.total_iterations == 6
     assert state.elapsed_before == 100.0

@@ -37,7 +37,7 @@ FILES = Changes(1, 2, 3, how="git")
 
 def unmoved(*measures: tuple[Kind, WorkMeasured]) -> int:
     events = [event for kind, measure in measures for event in iteration(measure.number, measure, kind=kind)]
-    return state_of(*events).streaks.unmoved
+    return state_of(*events).breaker.unmoved
 
 
 def test_the_totals_are_those_of_all_iterations() -> None:
@@ -86,7 +86,7 @@ def test_what_is_not_known_or_not_the_agents_doing_leaves_the_streak_alone(
 
 def test_a_further_iteration_keeps_the_streak_until_it_is_measured() -> None:
     """Its end alone says nothing of its work."""
-    assert state_of(*iteration(1, WorkMeasured(1, NOTHING)), *iteration(2)).streaks.unmoved == 1
+    assert state_of(*iteration(1, WorkMeasured(1, NOTHING)), *iteration(2)).breaker.unmoved == 1
 
 
 RED, GREEN, FEWER = TestCounts(1, 2), TestCounts(3, 0), TestCounts(1, 1)
@@ -125,7 +125,7 @@ def test_items_that_are_only_claimed_are_no_progress(complete: bool) -> None:
         told += [IterationStarted(number), change, IterationFinished(number, Outcome(Kind.OK), report)]
         assert find_progress(state_of(*told), NOTHING, None) == ()
         told.append(WorkMeasured(number, NOTHING))
-    assert state_of(*told).streaks.unmoved == 6
+    assert state_of(*told).breaker.unmoved == 6
 
 
 @pytest.mark.parametrize(

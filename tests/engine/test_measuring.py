@@ -20,7 +20,7 @@ from claude_iterate.core.events import (
     WorkMeasured,
 )
 from claude_iterate.core.events.enums import Kind, Purpose
-from claude_iterate.core.events.groups import Work
+from claude_iterate.core.events.run import Work
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.verdicts import Ask, Begin, Verify, Wait
 from claude_iterate.core.settings.catalogue import build
@@ -259,7 +259,7 @@ def test_a_repository_that_cannot_be_asked_is_told_once(tmp_path: Path) -> None:
     assert run.iteration(1, run.write("a", "1")).changes is None
     assert run.iteration(2, run.write("a", "2")).changes is None
     assert len(run.warnings()) == 1
-    assert run.recorder.state.streaks.unmoved == 0
+    assert run.recorder.state.breaker.unmoved == 0
 
 
 @pytest.mark.needs_git

@@ -18,7 +18,7 @@ from claude_iterate.core.events import (
     WaitStarted,
 )
 from claude_iterate.core.events.enums import Verb, Why
-from claude_iterate.core.events.groups import Claim, Requests, Waiting
+from claude_iterate.core.events.run import Claim, Requests, Waiting
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.steering import answer
 from claude_iterate.core.state.call import Call

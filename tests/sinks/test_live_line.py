@@ -25,7 +25,7 @@ from claude_iterate.core.events import (
     WaitStarted,
 )
 from claude_iterate.core.events.enums import Kind, Verb, Why
-from claude_iterate.core.events.groups import Streaks, Waiting
+from claude_iterate.core.events.run import Breaker, Waiting
 from claude_iterate.core.formats import clip, width
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.core.settings.declared import Settings
@@ -264,7 +264,7 @@ def test_clip(text: str, columns: int, expected: str) -> None:
 )
 def test_the_breaker_is_shown_from_half_way(unmoved: int, failures: int, shown: str) -> None:
     """What is far from its limit, or has none, would only take room."""
-    state = RunState(streaks=Streaks(unmoved=unmoved, failures=failures, red=9))
+    state = RunState(breaker=Breaker(unmoved=unmoved, failures=failures, red=9))
     assert compose(state, 5.0, stop_settings(Settings(), "loop")) == " · ".join(filter(None, ("[0]", "5s", shown)))
     assert compose(state, 5.0) == "[0] · 5s"
 

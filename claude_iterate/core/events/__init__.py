@@ -1,4 +1,4 @@
-"""The tagged union Event: past-tense facts, the whole interface between running and looking on.
+"""The tagged union Event: past-tense facts, the whole interface between running and watching.
 
 No formatting, no emoji, no opinion. An Entry is an event with its place in the run; entries are the journal.
 """
@@ -27,15 +27,6 @@ from claude_iterate.core.events.call import (
     TestCounts,
     WorkMeasured,
 )
-from claude_iterate.core.events.groups import (
-    BreakerCarryOver,
-    BreakerReset,
-    Hints,
-    PatternSeen,
-    ScriptResult,
-    StopScriptsRun,
-    Trip,
-)
 from claude_iterate.core.events.proof import (
     CheckFinished,
     CheckResult,
@@ -49,10 +40,17 @@ from claude_iterate.core.events.proof import (
     VerificationStarted,
 )
 from claude_iterate.core.events.run import (
+    Breaker,
+    BreakerReset,
     Carried,
+    Hints,
+    PatternSeen,
     Resumed,
     RunFinished,
     RunStarted,
+    ScriptResult,
+    StopScriptsRun,
+    Trip,
     Warned,
     WorktreeLeft,
     WorktreeMade,

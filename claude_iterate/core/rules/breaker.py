@@ -12,7 +12,7 @@ import msgspec
 
 from claude_iterate.core.events import Hints, Outcome, Trip, Warned
 from claude_iterate.core.events.enums import Kind, Purpose, Reason
-from claude_iterate.core.events.groups import Streaks
+from claude_iterate.core.events.run import Breaker
 from claude_iterate.core.formats import cost, duration, money, one_line, plural, shorten
 from claude_iterate.core.outcomes.classes import COUNTED_FAILURES, ENDING_FAILURES
 from claude_iterate.core.outcomes.denials import FOR_ONE_RUN
@@ -75,7 +75,7 @@ def repeated_denials(state: RunState, facts: Facts) -> Verdict | None:
 def too_many_failures(state: RunState, facts: Facts) -> Verdict | None:
     """`stop.failures` crashes, hangs, time-outs, refused requests or iterations that spent their money, without
     progress in between: **agent_failed**."""
-    outcome, failures = state.last_outcome, state.streaks.failures
+    outcome, failures = state.last_outcome, state.breaker.failures
     if outcome is None or outcome.kind not in COUNTED_FAILURES:
         return None
     if not 0 < facts.settings.stop.failures <= failures:
@@ -88,7 +88,7 @@ def too_many_failures(state: RunState, facts: Facts) -> Verdict | None:
 def same_error(state: RunState, facts: Facts) -> Verdict | None:
     """`stop.same_error` iterations in a row met the same error and did not resolve it, whatever else they changed:
     **same_error**."""
-    times, said = state.streaks.errors, _quote(state.streaks.error_said)
+    times, said = state.breaker.errors, _quote(state.breaker.error_said)
     if not _trips(state, facts.settings.stop.same_error, times):
         return None
     tripped = f"after {plural(times, 'iteration')} with the same error"
@@ -100,7 +100,7 @@ def same_error(state: RunState, facts: Facts) -> Verdict | None:
 def no_progress(state: RunState, facts: Facts) -> Verdict | None:
     """`stop.no_progress` iterations in a row without measured progress: **no_progress**. In iterative mode
     `worked: false` is a matter of `stagnation_threshold`, unless that is 0."""
-    times, status = state.streaks.unmoved, state.last_status
+    times, status = state.breaker.unmoved, state.last_status
     if not _trips(state, most_unmoved(facts.settings, facts.stagnates), times):
         return None
     if facts.stagnates and facts.settings.stagnation_threshold and status is not None and status.worked is False:
@@ -116,7 +116,7 @@ def no_progress(state: RunState, facts: Facts) -> Verdict | None:
 
 def _failures_in(state: RunState) -> str:
     """The failures among the last iterations, with the message of the last one."""
-    count, outcome = min(state.streaks.failures, state.streaks.unmoved), state.last_outcome
+    count, outcome = min(state.breaker.failures, state.breaker.unmoved), state.last_outcome
     if not count or outcome is None:
         return ""
     said = f": {_quote(outcome.message)}" if outcome.message else ""
@@ -125,7 +125,7 @@ def _failures_in(state: RunState) -> str:
 
 def failing_tests(state: RunState, facts: Facts) -> Verdict | None:
     """The tests failed after `stop.test_failures` iterations in a row: **test_failures**."""
-    times, last = state.streaks.red, state.work.last_measure
+    times, last = state.breaker.red, state.work.last_measure
     if not _trips(state, facts.settings.stop.test_failures, times):
         return None
     tests = last.tests if last is not None else None
@@ -275,13 +275,13 @@ def cooldown_hint(left: float | None) -> str:
     return "" if left is None else f" One trial iteration is allowed in {duration(left)} (stop.cooldown)."
 
 
-def counters(streaks: Streaks, stop: StopSettings) -> list[tuple[str, int, int]]:
+def counters(breaker: Breaker, stop: StopSettings) -> list[tuple[str, int, int]]:
     """What the breaker counts, each with its threshold; what can never trip is left out."""
     rows = (
-        ("no progress", streaks.unmoved, stop.no_progress or 0),
-        ("failures", streaks.failures, stop.failures),
-        ("same error", streaks.errors, stop.same_error),
-        ("failing tests", streaks.red, stop.test_failures),
+        ("no progress", breaker.unmoved, stop.no_progress or 0),
+        ("failures", breaker.failures, stop.failures),
+        ("same error", breaker.errors, stop.same_error),
+        ("failing tests", breaker.red, stop.test_failures),
     )
     return [(name, now, most) for name, now, most in rows if most]
 

@@ -17,7 +17,7 @@ from claude_iterate.core.events import (
     VerificationStarted,
 )
 from claude_iterate.core.events.enums import Cause, Kind
-from claude_iterate.core.events.groups import Verification
+from claude_iterate.core.events.run import Verification
 from claude_iterate.core.formats import join_names, plural
 from claude_iterate.core.outcomes.classes import ENDING_FAILURES
 from claude_iterate.core.reports.review import INVALID, VERIFIED

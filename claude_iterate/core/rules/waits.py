@@ -170,8 +170,8 @@ def pause_after_failure(state: RunState, facts: Facts) -> Verdict | None:
     last = state.last_outcome
     if last is None or last.kind not in COUNTED_FAILURES or not facts.settings.delay or state.run.made_up:
         return None
-    pause = max(facts.settings.delay, backoff(state.streaks.failures, 0.0))
-    return WaitStarted(Why.FAILURES, facts.wall + pause, last.message, "", max(1, state.streaks.failures))
+    pause = max(facts.settings.delay, backoff(state.breaker.failures, 0.0))
+    return WaitStarted(Why.FAILURES, facts.wall + pause, last.message, "", max(1, state.breaker.failures))
 
 
 def pause_between_iterations(state: RunState, facts: Facts) -> Verdict | None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from claude_iterate.core.events import BreakerCarryOver, Carried, Resumed, RunStarted, Trip
+from claude_iterate.core.events import Breaker, Carried, Resumed, RunStarted, Trip
 from claude_iterate.core.events.enums import Kind, Purpose
-from claude_iterate.core.events.groups import Claim
+from claude_iterate.core.events.run import Claim
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state.claims import standing_report
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.work import CARRIED_STREAKS
 
 
 def carry_over(state: RunState) -> Carried:
@@ -35,18 +34,16 @@ def carry_over(state: RunState) -> Carried:
     )
 
 
-def carry_over_breaker(state: RunState) -> BreakerCarryOver:
+def carry_over_breaker(state: RunState) -> Breaker:
     """What the next run has to know of the breaker, after any end. A task that is done leaves nothing."""
     if state.task_is_done:
-        return BreakerCarryOver()
+        return Breaker()
     trip, ended = state.breaker.trip, state.finished
-    known = ended.task if ended is not None else state.started.task if state.started is not None else ""
+    known = ended.task if ended is not None else state.run.task
     task = (known if state.iterations else "") or state.carried.breaker.task
     if ended is not None and ended.tripped:
-        run = state.started.run if state.started is not None else ""
-        trip = Trip(ended.reason, ended.tripped, run, state.last_at)
-    counted = {name: getattr(state.streaks, name) for name in CARRIED_STREAKS}
-    return BreakerCarryOver(**counted, trip=trip, task=task)
+        trip = Trip(ended.reason, ended.tripped, state.run.run, state.last_at)
+    return replace(state.breaker, trip=trip, task=task, pattern=None, scripts=None)
 
 
 def recent_calls(state: RunState) -> tuple[float, ...]:
@@ -64,7 +61,7 @@ def _replaced(state: RunState) -> tuple[str, ...]:
     """Instructions that were replaced, until a run has told it at the end of a completed task. Only a run looks."""
     if state.task_is_done:
         return ()
-    looked = state.finished is not None and (state.started is None or state.started.purpose == Purpose.RUN)
+    looked = state.finished is not None and state.run.purpose == Purpose.RUN
     return state.finished.replaced if looked and state.finished is not None else state.carried.replaced
 
 

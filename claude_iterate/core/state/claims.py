@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from claude_iterate.core import events
 from claude_iterate.core.events.enums import Cause
-from claude_iterate.core.events.groups import Claim, Verification
+from claude_iterate.core.events.run import Claim, Verification
 from claude_iterate.core.reports.review import INCOMPLETE, VERIFIED
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state.run_state import RunState
@@ -24,11 +24,6 @@ CUT_OFF = (
     " Look whether every requirement holds, then report again."
 )
 """What the next prompt says after a claim without a proof, in an iteration that was cut off."""
-
-
-def on_proof_defined(state: RunState, event: events.ProofDefined, _entry: events.Entry) -> RunState:
-    """What defines the proof was looked at."""
-    return replace(state, defined=event, changes=event.changes)
 
 
 def on_proof_tests_counted(state: RunState, event: events.ProofTestsCounted, _entry: events.Entry) -> RunState:

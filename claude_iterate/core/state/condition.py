@@ -85,7 +85,7 @@ def live(state: RunState) -> Live:
         return "stopping"
     if state.wait is not None:
         return "waiting"
-    purpose = state.started.purpose if state.started is not None else Purpose.RUN
+    purpose = state.run.purpose
     proves = purpose in {Purpose.RUN, Purpose.VERIFY}
     if state.call is not None:
         return "verifying" if proves and not state.call.number else "running"

@@ -9,12 +9,12 @@ from msgspec.structs import asdict, replace
 
 from claude_iterate.core import events
 from claude_iterate.core.events import Entry
-from claude_iterate.core.events.enums import Cause, Kind, Reboot, Verb, Why
-from claude_iterate.core.events.groups import Breaker, Session
+from claude_iterate.core.events.enums import Cause, Kind, Meaning, Point, Reboot, Verb, Why
+from claude_iterate.core.events.run import Breaker, HookState, Session
 from claude_iterate.core.outcomes.classes import FINE, REFUSALS, WELL, is_done_again
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state import call as calls
-from claude_iterate.core.state import claims, hooks, work
+from claude_iterate.core.state import claims, work
 from claude_iterate.core.state.call import Call
 from claude_iterate.core.state.run_state import RunState
 
@@ -64,13 +64,7 @@ def _on_run_started(state: RunState, event: events.RunStarted, entry: Entry) -> 
     )
     state = claims.with_report(state, carried.report)
     if not event.dry_run:
-        counted = {name: getattr(carried.breaker, name) for name in work.CARRIED_STREAKS}
-        state = replace(
-            state,
-            streaks=replace(state.streaks, **counted),
-            breaker=Breaker(carried.breaker.trip),
-            waiting=replace(state.waiting, calls=carried.calls),
-        )
+        state = replace(state, breaker=carried.breaker, waiting=replace(state.waiting, calls=carried.calls))
     return state if event.resumed is None else _resume(state, event.resumed, entry)
 
 
@@ -96,14 +90,6 @@ def _on_iteration_started(state: RunState, event: events.IterationStarted, entry
     )
 
 
-def _on_call_started(state: RunState, _event: events.Event, entry: Entry) -> RunState:
-    return replace(state, call=Call(0, entry.elapsed))
-
-
-def _on_rebooted(state: RunState, _event: events.Rebooted, _entry: Entry) -> RunState:
-    return replace(state, session=Session(), reboots=state.reboots + 1)
-
-
 def _on_agent_started(state: RunState, _event: events.AgentStarted, entry: Entry) -> RunState:
     """Claude was called; the pace counts that."""
     recent = (*state.waiting.calls[1 - _CALLS_KEPT :], entry.at)
@@ -116,10 +102,6 @@ def _on_limit_reported(state: RunState, event: events.LimitReported, _entry: Ent
         return state
     windows = {**state.waiting.windows, event.window: event}
     return replace(state, waiting=replace(state.waiting, windows=windows))
-
-
-def _on_status_changed(state: RunState, event: events.StatusChanged, _entry: Entry) -> RunState:
-    return claims.with_report(state, event.status)
 
 
 def _without_call(
@@ -144,10 +126,6 @@ def _on_review_finished(state: RunState, event: events.ReviewFinished, _entry: E
     return replace(state, last_outcome=event.outcome, streaks=streaks)
 
 
-def _on_errand_finished(state: RunState, event: events.ErrandFinished, _entry: Entry) -> RunState:
-    return replace(_without_call(state, event), one_off=event)
-
-
 def _on_iteration_finished(state: RunState, event: events.IterationFinished, entry: Entry) -> RunState:
     kind = event.outcome.kind
     again = is_done_again(event)
@@ -163,12 +141,13 @@ def _on_iteration_finished(state: RunState, event: events.IterationFinished, ent
         last_status=event.status,
         claim=replace(state.claim, task=event.task, sound=_is_sound(event), problems=event.problems),
         streaks=work.streaks_after(state, event, again),
+        breaker=work.breaker_after(state, event, again),
         hints=_hints_after(state.hints, event) if kind in WELL else state.hints,
         waiting=state.waiting if again else replace(state.waiting, waits=0, waited=0.0),
         session=_session_after(state, event, again, entry.at),
         requests=replace(state.requests, cut=None),
         worked=state.worked or kind in WELL,
-        hooks=state.hooks if again else hooks.hooks_after_iteration(state, event),
+        hooks=state.hooks if again else _hooks_after_iteration(state, event),
     )
 
 
@@ -218,10 +197,6 @@ def _hints_after(now: events.Hints, event: events.IterationFinished) -> events.H
     )
 
 
-def _on_plan_read(state: RunState, event: events.PlanRead, _entry: Entry) -> RunState:
-    return replace(state, plans=replace(state.plans, now=event))
-
-
 def _on_plan_finished(state: RunState, event: events.PlanFinished, _entry: Entry) -> RunState:
     """All of the plan is done: the report counts as a claim, whatever it says of completion."""
     status = state.last_status or Status(False)
@@ -252,11 +227,6 @@ def _on_wait_ended(state: RunState, event: events.WaitEnded, _entry: Entry) -> R
     return replace(state, waiting=waiting, last_outcome=None)
 
 
-def _on_held_back(state: RunState, event: events.HeldBack, _entry: Entry) -> RunState:
-    """Another run met a limit."""
-    return replace(state, waiting=replace(state.waiting, held=event))
-
-
 def _on_requested(state: RunState, event: events.Requested, _entry: Entry) -> RunState:
     """The user steers. A verb of another version changes nothing."""
     now = state.requests
@@ -281,53 +251,99 @@ def _on_requested(state: RunState, event: events.Requested, _entry: Entry) -> Ru
 def _on_stop_requested(state: RunState, event: events.StopRequested, _entry: Entry) -> RunState:
     """The first request names the reason; later ones can only make it urgent."""
     stop = event if state.stop is None else replace(state.stop, now=state.stop.now or event.now)
-    return replace(
-        state, requests=replace(state.requests, stop=stop), hooks=hooks.hooks_after_signal(state.hooks, event)
+    return replace(state, requests=replace(state.requests, stop=stop), hooks=_hooks_after_signal(state.hooks, event))
+
+
+def _on_hook_started(state: RunState, event: events.HookStarted, _entry: events.Entry) -> RunState:
+    """A hook begins. The first signal in `iteration_finished` lets it end, unless a stop was asked for before."""
+    patience = -1 if event.point == Point.ITERATION_FINISHED and state.stop is None else 0
+    hooks = replace(_at_point(state.hooks, event), hook_running=event.scope, hook_signals=patience)
+    return replace(state, hooks=hooks)
+
+
+def _on_hook_finished(state: RunState, event: events.HookFinished, _entry: events.Entry) -> RunState:
+    """A hook has ended. Its point is done when no other hook of it is left; a skip, an abort or a stop does not prepare
+    the iteration: a run that goes on after a kill asks again."""
+    hooks = _at_point(state.hooks, event)
+    failed = (*hooks.hooks_failed, *([event.path] if event.means == Meaning.FAILED else ()))
+    hooks = replace(
+        hooks,
+        hooks_ran=(*hooks.hooks_ran, event.scope) if event.left else (),
+        hook_running="",
+        last_hook=event,
+        hooks_failed=tuple(dict.fromkeys(failed)),
     )
+    if event.left:
+        return replace(state, hooks=hooks)
+    if event.point == Point.STARTED:
+        hooks = replace(hooks, hooks_begun=True)
+    elif event.point == Point.ITERATION_FINISHED:
+        hooks = replace(hooks, hook_owed=0)
+    elif event.point == Point.NEXT_ITERATION and event.means in {Meaning.GO_ON, Meaning.FAILED}:
+        hooks = replace(hooks, hook_prepared=event.number)
+    return replace(state, hooks=hooks)
 
 
-def _on_worktree_made(state: RunState, event: events.WorktreeMade, _entry: Entry) -> RunState:
-    return replace(state, worktree=replace(state.worktree, made=event))
+def _at_point(hooks: HookState, event: events.HookStarted | events.HookFinished) -> HookState:
+    """What ran at another point, or for another iteration, is no longer of interest."""
+    same = (hooks.hook_point, hooks.hook_number) == (event.point, event.number)
+    ran = hooks.hooks_ran if same else ()
+    return replace(hooks, hook_point=event.point, hook_number=event.number, hooks_ran=ran)
 
 
-def _on_worktree_left(state: RunState, event: events.WorktreeLeft, _entry: Entry) -> RunState:
-    return replace(state, worktree=replace(state.worktree, left=event))
+def _hooks_after_signal(hooks: HookState, event: events.StopRequested) -> HookState:
+    """A signal while a hook runs may end it."""
+    return replace(hooks, hook_signals=hooks.hook_signals + 1) if event.by.startswith("SIG") else hooks
+
+
+def _hooks_after_iteration(state: RunState, event: events.IterationFinished) -> HookState:
+    """A counted iteration is over: `iteration_finished` is owed, unless a hook skipped the iteration."""
+    hooks, wanted = state.hooks, state.run.hooks
+    last = hooks.last_hook
+    skipped = (
+        event.outcome.kind == Kind.SKIPPED
+        and last is not None
+        and (last.means, last.number) == (Meaning.SKIP, event.number)
+    )
+    owed = event.number if Point.ITERATION_FINISHED in wanted and not skipped else 0
+    record = event if wanted else None
+    return replace(hooks, hook_owed=owed, hook_record=record, hook_skips=hooks.hook_skips + 1 if skipped else 0)
 
 
 _STEPS: dict[type, Callable[[RunState, Any, Entry], RunState]] = {
     events.RunStarted: _on_run_started,
     events.IterationStarted: _on_iteration_started,
-    events.Rebooted: _on_rebooted,
+    events.Rebooted: lambda state, _event, _entry: replace(state, session=Session(), reboots=state.reboots + 1),
     events.AgentStarted: _on_agent_started,
     events.LimitReported: _on_limit_reported,
-    events.StatusChanged: _on_status_changed,
+    events.StatusChanged: lambda state, event, _entry: claims.with_report(state, event.status),
     events.IterationFinished: _on_iteration_finished,
-    events.SnapshotTaken: work.on_snapshot_taken,
+    events.SnapshotTaken: lambda state, event, _entry: replace(state, work=replace(state.work, snapshot=event)),
     events.WorkMeasured: work.on_work_measured,
-    events.PatternSeen: work.on_pattern_seen,
-    events.StopScriptsRun: work.on_stop_scripts_run,
-    events.BreakerReset: work.on_breaker_reset,
-    events.PlanRead: _on_plan_read,
+    events.PatternSeen: lambda state, event, _entry: replace(state, breaker=replace(state.breaker, pattern=event)),
+    events.StopScriptsRun: lambda state, event, _entry: replace(state, breaker=replace(state.breaker, scripts=event)),
+    events.BreakerReset: lambda state, _event, _entry: replace(state, breaker=Breaker()),
+    events.PlanRead: lambda state, event, _entry: replace(state, plans=replace(state.plans, now=event)),
     events.PlanFinished: _on_plan_finished,
-    events.ProofDefined: claims.on_proof_defined,
+    events.ProofDefined: lambda state, event, _entry: replace(state, defined=event, changes=event.changes),
     events.ProofTestsCounted: claims.on_proof_tests_counted,
     events.VerificationStarted: claims.on_verification_started,
     events.CheckFinished: claims.on_check_finished,
     events.ChecksPassed: claims.on_checks_passed,
-    events.ReviewStarted: _on_call_started,
+    events.ReviewStarted: lambda state, _event, entry: replace(state, call=Call(0, entry.elapsed)),
     events.ReviewFinished: _on_review_finished,
     events.VerificationFinished: claims.on_verification_finished,
     events.ClaimDropped: claims.on_claim_dropped,
-    events.ErrandStarted: _on_call_started,
-    events.ErrandFinished: _on_errand_finished,
-    events.HookStarted: hooks.on_hook_started,
-    events.HookFinished: hooks.on_hook_finished,
+    events.ErrandStarted: lambda state, _event, entry: replace(state, call=Call(0, entry.elapsed)),
+    events.ErrandFinished: lambda state, event, _entry: replace(_without_call(state, event), one_off=event),
+    events.HookStarted: _on_hook_started,
+    events.HookFinished: _on_hook_finished,
     events.WaitStarted: _on_wait_started,
     events.WaitEnded: _on_wait_ended,
-    events.HeldBack: _on_held_back,
+    events.HeldBack: lambda state, event, _entry: replace(state, waiting=replace(state.waiting, held=event)),
     events.Requested: _on_requested,
     events.StopRequested: _on_stop_requested,
-    events.WorktreeMade: _on_worktree_made,
-    events.WorktreeLeft: _on_worktree_left,
+    events.WorktreeMade: lambda state, event, _entry: replace(state, worktree=replace(state.worktree, made=event)),
+    events.WorktreeLeft: lambda state, event, _entry: replace(state, worktree=replace(state.worktree, left=event)),
     events.RunFinished: claims.on_run_finished,
 }

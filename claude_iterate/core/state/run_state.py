@@ -10,7 +10,7 @@ import msgspec
 
 from claude_iterate.core import events
 from claude_iterate.core.events.enums import Purpose, Reason
-from claude_iterate.core.events.groups import Breaker, Claim, HookState, Requests, Session, Streaks, Waiting, Work
+from claude_iterate.core.events.run import Breaker, Claim, HookState, Requests, Session, Streaks, Waiting, Work
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state.call import Call, Spending
 

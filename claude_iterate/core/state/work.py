@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from claude_iterate.core import events
 from claude_iterate.core.events import Changes, TestCounts
 from claude_iterate.core.events.enums import Kind
-from claude_iterate.core.events.groups import Breaker, Streaks
+from claude_iterate.core.events.run import Breaker, Streaks
 from claude_iterate.core.outcomes import denials
 from claude_iterate.core.outcomes.classes import COUNTED_FAILURES, WELL
 from claude_iterate.core.reports.status import Status
@@ -16,20 +16,12 @@ from claude_iterate.core.state.run_state import RunState
 
 NOT_TO_BLAME = frozenset({Kind.SKIPPED, Kind.REBOOTED, Kind.INTERRUPTED, Kind.DENIED})
 """Outcomes after which it says nothing of the agent that nothing moved."""
-CARRIED_STREAKS = ("unmoved", "failures", "errors", "error", "error_said", "red")
-"""Streaks that go on in the next run. The others are about calls of one run."""
-_NONE = Streaks()
-
-
-def on_snapshot_taken(state: RunState, event: events.SnapshotTaken, _entry: events.Entry) -> RunState:
-    """A look at the project."""
-    return replace(state, work=replace(state.work, snapshot=event))
 
 
 def on_work_measured(state: RunState, event: events.WorkMeasured, _entry: events.Entry) -> RunState:
     """Progress clears failures and denials, also after a time-out or a crash. What is not known neither begins nor ends
     a streak; then an iteration that went well is no failure."""
-    changes, now = event.changes or Changes(), state.streaks
+    changes, now = event.changes or Changes(), state.breaker
     work = replace(
         state.work,
         last_measure=event,
@@ -43,52 +35,32 @@ def on_work_measured(state: RunState, event: events.WorkMeasured, _entry: events
     if event.tests is not None:
         now = replace(now, red=now.red + 1 if event.tests.is_red else 0)
     if event.progress:
-        now = replace(now, failures=0, denials=0)
-        state = replace(state, breaker=replace(state.breaker, trip=None))
+        now = replace(now, failures=0, trip=None)
+        state = replace(state, streaks=replace(state.streaks, denials=0))
     elif event.changes is None and kind in WELL:
         now = replace(now, failures=0)
-    return replace(state, work=work, streaks=now)
-
-
-def on_pattern_seen(state: RunState, event: events.PatternSeen, _entry: events.Entry) -> RunState:
-    """One of `stop.patterns` was seen in the iteration."""
-    return replace(state, breaker=replace(state.breaker, pattern=event))
-
-
-def on_stop_scripts_run(state: RunState, event: events.StopScriptsRun, _entry: events.Entry) -> RunState:
-    """The stop scripts ran after the iteration."""
-    return replace(state, breaker=replace(state.breaker, scripts=event))
-
-
-def on_breaker_reset(state: RunState, _event: events.BreakerReset, _entry: events.Entry) -> RunState:
-    """All counters begin again."""
-    streaks = replace(state.streaks, **{name: getattr(_NONE, name) for name in CARRIED_STREAKS})
-    return replace(state, streaks=streaks, breaker=Breaker())
+    return replace(state, work=work, breaker=now)
 
 
 def streaks_after(state: RunState, event: events.IterationFinished, again: bool) -> Streaks:
-    """The streaks after an iteration, before its work is measured. A user's `skip` and a denial leave what the breaker
-    counts as it is; `again`: the iteration is done again."""
-    now, kind = state.streaks, event.outcome.kind
+    """The streaks after an iteration; `again`: it will be repeated."""
     if again:
-        return streaks_after_retry(now, event.outcome)
+        return streaks_after_retry(state.streaks, event.outcome)
     idle = event.status is not None and event.status.worked is False
     denied = "\n".join(denials.missing_permissions(event.denials)) if event.denials else ""
-    now = replace(
-        now,
-        idle_iterations=now.idle_iterations + 1 if idle else 0,
-        denied=denied,
-        denials=_denials_after(state, event, denied),
-        retries=0,
-        absences=0,
-    )
-    if kind in NOT_TO_BLAME:
+    return Streaks(state.streaks.idle_iterations + 1 if idle else 0, denied, _denials_after(state, event, denied))
+
+
+def breaker_after(state: RunState, event: events.IterationFinished, again: bool) -> Breaker:
+    """What the breaker counts after an iteration, before its work is measured. A user's `skip` and a denial change
+    nothing."""
+    now, kind = state.breaker, event.outcome.kind
+    if again or kind in NOT_TO_BLAME:
         return now
-    failures = now.failures + 1 if kind in COUNTED_FAILURES else now.failures
-    if kind in WELL and not (state.started is not None and state.started.measures):
+    failures = now.failures + (kind in COUNTED_FAILURES)
+    if kind in WELL and not state.run.measures:
         failures = 0  # nothing better is known
-    errors = now.errors + 1 if event.error == now.error else 1
-    errors = errors if event.error else 0
+    errors = (now.errors if event.error == now.error else 0) + 1 if event.error else 0
     return replace(now, failures=failures, errors=errors, error=event.error, error_said=event.error_said)
 
 
@@ -124,7 +96,7 @@ def find_progress(state: RunState, changes: Changes | None, tests: TestCounts | 
         and tests.failed + tests.errors < before.failed + before.errors
         and tests.passed > before.passed
     )
-    mode = MODES.get(state.started.mode) if state.started is not None else None
+    mode = MODES.get(state.run.mode)
     plan = state.plans.now.fingerprint if state.plans.now is not None else ""
     facts = {
         "commits": changes.commits > 0,
