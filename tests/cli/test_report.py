@@ -14,7 +14,7 @@ from claude_iterate.core import events
 from claude_iterate.core.events import IterationFinished, IterationStarted, Outcome, RunFinished, Tokens
 from claude_iterate.core.events.enums import Kind, Purpose, Why
 from claude_iterate.core.reports.status import Status
-from claude_iterate.views.pages.charts import Bar, bars
+from claude_iterate.views.pages.charts import Bar, draw_bars
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 from tests.cli.conftest import Type
@@ -187,10 +187,10 @@ def test_a_run_is_named_by_its_number(typed: Type, layout: Layout, tmp_path: Pat
 
 def test_a_chart_of_a_thousand_values_stays_readable() -> None:
     """Neighbours share a bar, which shows the largest of them; nothing at all is no chart."""
-    chart = bars("Cost", [Bar(float(number), str(number)) for number in range(1000)], str)
+    chart = draw_bars("Cost", [Bar(float(number), str(number)) for number in range(1000)], str)
     assert chart.count("<rect") == 200
     assert "<title>999</title>" in chart
-    assert bars("Cost", [Bar(0.0, "nothing")], str) == ""
+    assert draw_bars("Cost", [Bar(0.0, "nothing")], str) == ""
 
 
 def work(layout: Layout, number: int, ending: RunFinished, instructions: str = "same", cost: float = 1.0) -> str:

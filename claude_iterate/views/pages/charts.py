@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from html import escape
 
 import msgspec
 
@@ -13,45 +12,12 @@ from claude_iterate.core.tones import Tone
 from claude_iterate.text import local_times
 from claude_iterate.views.history_view import green_tests
 from claude_iterate.views.iteration_rows import Row
+from claude_iterate.views.pages.drawn_page import panel
 from claude_iterate.views.settings_view import short_count
 
 _SEEN = 50
 """A bar of less than this part of a fixed scale cannot be seen."""
-
-
-def draw_charts(rows: Sequence[Row]) -> list[str]:
-    """One chart for each figure, as SVG; those without a value that can be seen are left out."""
-    drawn = [
-        _chart("Cost", rows, [row.known_cost_usd for row in rows], money),
-        _chart("Duration", rows, [row.duration for row in rows], duration),
-        _chart("Tokens", rows, [float(row.tokens.total) for row in rows], lambda value: short_count(int(value))),
-        _chart("Items done", rows, [_share(row) for row in rows], _percent, 100.0),
-        _chart("Context", rows, [100 * (row.context or 0.0) for row in rows], _percent, 100.0),
-        _chart("Tool calls", rows, [float(row.tools) for row in rows], lambda value: str(int(value))),
-    ]
-    return [chart for chart in drawn if chart]
-
-
-def _percent(value: float) -> str:
-    return f"{value:.0f} %"
-
-
-def _share(row: Row) -> float:
-    return 100 * row.progress.completed / row.progress.total if row.progress is not None and row.progress.total else 0.0
-
-
-def _chart(
-    title: str, rows: Sequence[Row], values: Sequence[float], write: Callable[[float], str], most: float | None = None
-) -> str:
-    found = [
-        Bar(value, f"Iteration {row.number}: {write(value)}, {row.outcome}", "ok" if row.outcome in FINE else "bad")
-        for row, value in zip(rows, values, strict=True)
-    ]
-    return bars(title, found, write, most) if max(values, default=0.0) > (most or 0.0) / _SEEN else ""
-
-
-WIDTH, HEIGHT = 400, 120
-_LEFT, _RIGHT, _TOP, _BOTTOM = 4, 4, 18, 16
+_WIDTH, _HEIGHT, _EDGE, _TOP, _BASE = 400, 120, 4, 18, 104
 _GAP = 0.25
 """The part of a bar's place that is left empty."""
 _MOST = 200
@@ -66,43 +32,48 @@ class Bar(msgspec.Struct, frozen=True):
     mark: str = "plain"
 
 
-def bars(title: str, values: Sequence[Bar], write: Callable[[float], str], most: float | None = None) -> str:
+def draw_charts(rows: Sequence[Row]) -> list[str]:
+    """One chart for each figure, as SVG; those without a value that can be seen are left out."""
+    shares = [row.progress.completed / row.progress.total if row.progress and row.progress.total else 0 for row in rows]
+    drawn = [
+        _chart("Cost", rows, [row.known_cost_usd for row in rows], money),
+        _chart("Duration", rows, [row.duration for row in rows], duration),
+        _chart("Tokens", rows, [row.tokens.total for row in rows], lambda value: short_count(int(value))),
+        _chart("Items done", rows, [100 * share for share in shares], "{:.0f} %".format, 100.0),
+        _chart("Context", rows, [100 * (row.context or 0) for row in rows], "{:.0f} %".format, 100.0),
+        _chart("Tool calls", rows, [row.tools for row in rows], "{:.0f}".format),
+    ]
+    return [chart for chart in drawn if chart]
+
+
+def _chart(
+    title: str, rows: Sequence[Row], values: Sequence[float], write: Callable[[float], str], most: float = 0.0
+) -> str:
+    if max(values, default=0) <= most / _SEEN:
+        return ""
+    bars = [
+        Bar(value, f"Iteration {row.number}: {write(value)}, {row.outcome}", "ok" if row.outcome in FINE else "bad")
+        for row, value in zip(rows, values, strict=True)
+    ]
+    return draw_bars(title, bars, write, most)
+
+
+def draw_bars(title: str, values: Sequence[Bar], write: Callable[[float], str], most: float = 0.0) -> str:
     """A chart of bars with its largest value written above; empty without a value above zero. `most` fixes the
     scale."""
-    shown = _gather(values)
-    top = most or max((bar.value for bar in shown), default=0.0)
-    if top <= 0:
-        return ""
-    place = (WIDTH - _LEFT - _RIGHT) / len(shown)
-    height = HEIGHT - _TOP - _BOTTOM
-    drawn = "".join(_draw_bar(bar, number, place, height, top) for number, bar in enumerate(shown))
-    base = HEIGHT - _BOTTOM
-    largest = write(max(bar.value for bar in shown))
-    label = f"{title}: {len(values)} values, the largest {largest}"
-    return (
-        f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(label)}">'
-        f'<text class="title" x="{_LEFT}" y="12">{escape(title)}</text>'
-        f'<text class="largest" x="{WIDTH - _RIGHT}" y="12" text-anchor="end">{escape(largest)}</text>'
-        f'{drawn}<line class="axis" x1="{_LEFT}" y1="{base}" x2="{WIDTH - _RIGHT}" y2="{base}"/>'
-        f'<text class="tick" x="{_LEFT}" y="{HEIGHT - 3}">1</text>'
-        f'<text class="tick" x="{WIDTH - _RIGHT}" y="{HEIGHT - 3}" text-anchor="end">{len(values)}</text></svg>'
-    )
-
-
-def _draw_bar(bar: Bar, number: int, place: float, height: float, top: float) -> str:
-    tall = max(0.0, min(1.0, bar.value / top)) * height
-    x, y = _LEFT + number * place + place * _GAP / 2, _TOP + height - tall
-    place_of_it = f'x="{x:.1f}" y="{y:.1f}" width="{place * (1 - _GAP):.1f}" height="{tall:.1f}"'
-    return f'<rect class="{escape(bar.mark)}" {place_of_it}><title>{escape(bar.says)}</title></rect>'
-
-
-def _gather(values: Sequence[Bar]) -> Sequence[Bar]:
-    """As many bars as can be told apart: of more, each is the largest of its neighbours."""
-    if len(values) <= _MOST:
-        return values
-    each = -(-len(values) // _MOST)
+    each = -(-len(values) // _MOST) or 1
     groups = [values[start : start + each] for start in range(0, len(values), each)]
-    return [max(group, key=lambda bar: bar.value) for group in groups]
+    shown = [max(group, key=lambda bar: bar.value) for group in groups]
+    largest = max((bar.value for bar in shown), default=0.0)
+    if largest <= 0:
+        return ""
+    place = (_WIDTH - 2 * _EDGE) / len(shown)
+    bars = []
+    for number, bar in enumerate(shown):
+        tall = max(0.0, min(1.0, bar.value / (most or largest))) * (_BASE - _TOP)
+        bars.append((_EDGE + place * (number + _GAP / 2), _BASE - tall, place * (1 - _GAP), tall, bar))
+    sizes = {"width": _WIDTH, "height": _HEIGHT, "base": _BASE}
+    return panel("chart", "chart", title=title, bars=bars, count=len(values), largest=write(largest), **sizes)
 
 
 FINE = frozenset({"ok", "max_turns"})
