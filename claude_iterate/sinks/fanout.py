@@ -59,7 +59,7 @@ class Fanout:
                 sink.close()
             except Exception as error:  # noqa: BLE001 -- whatever it is, the next one must be closed
                 if sink in working:
-                    self._say(sink, error)
+                    self._report(sink, error)
 
     def _each(self, act: Callable[[Sink], None]) -> None:
         failures: list[tuple[Sink, Exception]] = []
@@ -68,12 +68,11 @@ class Fanout:
                 act(sink)
             except Exception as error:  # noqa: BLE001 -- an error in a sink must not reach the run
                 failures.append((sink, error))
-        if failures:
-            broken = [sink for sink, _ in failures]
-            self._working = tuple(sink for sink in self._working if sink not in broken)
-            for sink, failure in failures:
-                self._say(sink, failure)
+        broken = [sink for sink, _ in failures]
+        self._working = tuple(sink for sink in self._working if sink not in broken)
+        for sink, failure in failures:
+            self._report(sink, failure)
 
-    def _say(self, sink: Sink, error: Exception) -> None:
+    def _report(self, sink: Sink, error: Exception) -> None:
         with suppress(Exception):
             self._on_failure(type(sink).__name__, error)

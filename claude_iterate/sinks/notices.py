@@ -79,16 +79,16 @@ def _facts(state: RunState, project: str, report_url: str) -> dict[str, Any]:
     started, items = state.started, items_done(state)
     assert started is not None
     ending = with_words(state.finished, state) if state.finished is not None else None
-    facts = {
+    facts: dict[str, Any] = {
         "run": started.run,
         "iteration": iteration_number(state),
         "maxIterations": started.max_iterations or None,
         "costUsd": round(state.cost_usd, 6),
         "costIsLowerBound": state.cost_is_lower_bound,
         "reason": state.reason,
-        "cause": ending.cause if ending is not None else None,
-        "next": ending.next if ending is not None else None,
     }
+    if ending is not None:
+        facts |= {"cause": ending.cause, "next": ending.next}
     if report_url and ending is not None and not started.dry_run:
         names = {"project": project, "workspace": started.workspace, "run": started.run}
         for name, value in names.items():

@@ -1,6 +1,8 @@
 """Posts notifications of a run from a thread of their own. The run only puts notices into a queue.
 
-Whatever the receiver does, it costs the run no time and one warning at most; closing takes a few seconds at most.
+Whatever the receiver does, it costs the run no time and one warning at most; closing takes a few seconds at most. A
+notice takes one of four forms on its way: ntfy, json, Slack or Discord. httpx is imported with the first one, so that a
+run without notifications does not pay for it.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import json
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -23,24 +25,17 @@ import msgspec
 from msgspec.structs import replace
 
 from claude_iterate import __version__
-from claude_iterate.core.settings.declared import NotifySettings
-from claude_iterate.sinks.notices import Notice
-
-if TYPE_CHECKING:
-    import httpx
-
-from collections.abc import Mapping
-
 from claude_iterate.core.events import Entry, IterationStarted
 from claude_iterate.core.formats import one_line
 from claude_iterate.core.redact import redactor_for
 from claude_iterate.core.sanitize import sanitize_terminal
-from claude_iterate.core.settings.declared import Settings
+from claude_iterate.core.settings.declared import NotifySettings, Settings
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.sinks.notices import notices
+from claude_iterate.sinks.notices import Notice, notices
 
-CAPACITY = 256
-"""Notices that wait. When there are more, the oldest is left out: later ones say more."""
+if TYPE_CHECKING:
+    import httpx
+
 IN_ORDER = 2.0
 """Seconds at the end of a run for what is left, in order."""
 LAST = 1.5
@@ -57,8 +52,7 @@ class Notifier:
         self._project = project
         self._redactor = redactor_for(environ, settings)
         self._warn: Callable[[str], None] | None = warn
-        self._waiting: queue.Queue[Notice | None] = queue.Queue(CAPACITY)
-        self._left_out = 0
+        self._waiting: queue.SimpleQueue[Notice | None] = queue.SimpleQueue()
         self._delivery = Delivery(settings.notify)
         self._failing = False
         self._worker: threading.Thread | None = None
@@ -75,54 +69,41 @@ class Notifier:
         """Nothing: the thread is at work all the time."""
 
     def flush(self) -> None:
-        """Nothing: the thread is at work all the time."""
+        """Nothing, as well."""
 
     def post(self, notice: Notice) -> None:
         """Send a notice if the settings want it. Returns at once."""
         if is_wanted(notice.event, self._settings):
             clean = self._clean
             words = {name: clean(said) for name in ("cause", "next") if (said := notice.facts.get(name))}
-            self._put(replace(notice, title=clean(notice.title), body=clean(notice.body), facts=notice.facts | words))
+            self._waiting.put(
+                replace(notice, title=clean(notice.title), body=clean(notice.body), facts=notice.facts | words)
+            )
             self._start()
 
     def close(self) -> None:
         """Send what is left, in order. If that takes too long, only the last notice, then give up."""
         if self._worker is None:
             return
-        self._put(None)
+        self._waiting.put(None)
         self._worker.join(IN_ORDER)
+        left = []
         if self._worker.is_alive():
-            left = self._take_all()
-            self._put(None)
-            self._left_out += max(0, len(left) - 1)
+            with contextlib.suppress(queue.Empty):
+                while (notice := self._waiting.get_nowait()) is not None:
+                    left.append(notice)
+            self._waiting.put(None)
             if left:  # the worker waits for the receiver, or for its next try
                 self._send(left[-1], tries=1, patience=LAST)
             else:
                 self._worker.join(LAST)
         self._over.set()
-        if self._left_out:
-            self._warn_once(f"{self._delivery.host} is slow: notifications left out: {self._left_out}.")
+        if len(left) > 1:
+            self._warn_once(f"{self._delivery.host} is slow: notifications left out: {len(left) - 1}.")
 
     def _clean(self, text: str) -> str:
         """Without secrets, and without what would control the receiver's terminal."""
         return sanitize_terminal(self._redactor.clean(text))
-
-    def _put(self, notice: Notice | None) -> None:
-        while True:
-            try:
-                return self._waiting.put_nowait(notice)
-            except queue.Full:
-                self._left_out += self._take() is not None
-
-    def _take(self) -> Notice | None:
-        """The oldest notice that waits; None when there is none."""
-        try:
-            return self._waiting.get_nowait()
-        except queue.Empty:
-            return None
-
-    def _take_all(self) -> list[Notice]:
-        return list(iter(self._take, None))
 
     def _start(self) -> None:
         if self._worker is None and self._settings.notify.events:
@@ -251,16 +232,7 @@ def _plain_words(error: Exception) -> str:
 
 
 def _read_answer(response: httpx.Response) -> PostResult:
-    text = _beginning(response)
-    status = response.status_code
-    if response.is_success:
-        return PostResult(True, status, text)
-    again = _retry_after(response) if status == 429 or status >= 500 else None
-    return PostResult(False, status, text, f"{status} {response.reason_phrase}".strip(), again)
-
-
-def _beginning(response: httpx.Response) -> str:
-    """The first bytes of the answer. The status is known already: what goes wrong here does not change it."""
+    """What it came to, with the first bytes of the answer. What goes wrong with those does not change the status."""
     import httpx
 
     found, deadline = b"", time.monotonic() + TIMEOUT / 2
@@ -269,7 +241,11 @@ def _beginning(response: httpx.Response) -> str:
             found += part
             if len(found) >= SHOWN_BYTES or time.monotonic() > deadline:
                 break
-    return found[:SHOWN_BYTES].decode(errors="replace")
+    status, text = response.status_code, found[:SHOWN_BYTES].decode(errors="replace")
+    if response.is_success:
+        return PostResult(True, status, text)
+    again = _retry_after(response) if status == 429 or status >= 500 else None
+    return PostResult(False, status, text, f"{status} {response.reason_phrase}".strip(), again)
 
 
 def _retry_after(response: httpx.Response) -> float:
@@ -290,7 +266,6 @@ def _same_host(home: httpx.URL, url: httpx.URL) -> bool:
 
 SCHEMA = 1
 """The version of the json form. It grows when a receiver would have to change."""
-SIGNATURE = "X-Claude-Iterate-Signature"
 NTFY_BYTES = 4096
 """ntfy turns what is longer into an attachment."""
 SLACK_LENGTH = 40000
@@ -302,39 +277,24 @@ def request(notice: Notice, settings: NotifySettings) -> tuple[dict[bytes, bytes
     headers, body = FORMS[settings.format](notice)
     headers = {"User-Agent": f"claude-iterate/{__version__}", "Accept-Encoding": "identity", **headers}
     if settings.secret:
-        headers[SIGNATURE] = signature(settings.secret, body)
+        digest = hmac.new(settings.secret.encode(), body, hashlib.sha256).hexdigest()
+        headers["X-Claude-Iterate-Signature"] = f"sha256={digest}"
     own = {name.lower() for name in settings.headers}
     headers = {name: value for name, value in headers.items() if name.lower() not in own} | dict(settings.headers)
     return {name.encode(): value.encode() for name, value in headers.items()}, body
 
 
-def signature(secret: str, body: bytes) -> str:
-    """`sha256=` and the HMAC of the body in hexadecimal digits."""
-    return "sha256=" + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
-
-
 def _ntfy(notice: Notice) -> tuple[dict[str, str], bytes]:
-    headers = {
-        "Content-Type": "text/plain; charset=utf-8",
-        "Title": _header(notice.title),
-        "Priority": notice.priority,
-        "Tags": _header(",".join(notice.tags)),
-    }
+    headers = {"Title": notice.title, "Priority": notice.priority, "Tags": ",".join(notice.tags)}
     if notice.facts.get("report"):
-        headers["Click"] = _header(notice.facts["report"])  # what a tap on it opens
+        headers["Click"] = notice.facts["report"]  # what a tap on it opens
+    headers = {"Content-Type": "text/plain; charset=utf-8"} | {name: _header(text) for name, text in headers.items()}
     return headers, notice.body.encode()[:NTFY_BYTES].decode(errors="ignore").encode()
 
 
 def _json(notice: Notice) -> tuple[dict[str, str], bytes]:
-    document = {
-        "version": SCHEMA,
-        "event": notice.event,
-        "title": notice.title,
-        "message": notice.body,
-        "priority": notice.priority,
-        **notice.facts,
-    }
-    return _as_json(document)
+    known = {"event": notice.event, "title": notice.title, "message": notice.body, "priority": notice.priority}
+    return _as_json({"version": SCHEMA, **known, **notice.facts})
 
 
 def _slack(notice: Notice) -> tuple[dict[str, str], bytes]:

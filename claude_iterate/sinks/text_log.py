@@ -99,17 +99,10 @@ class LogFile:
         )
 
 
-RULE = "=" * 80
-
-
 def frame(*titles: str) -> list[str]:
     """Lines between two rules."""
-    return [RULE, *titles, RULE]
-
-
-def section(title: str, text: str) -> list[str]:
-    """A text under its title."""
-    return [*frame(title), text.rstrip("\n"), ""]
+    rule = "=" * 80
+    return [rule, *titles, rule]
 
 
 def named_values(**values: object) -> list[str]:
@@ -137,18 +130,17 @@ def header(event: RunStarted, at: float) -> list[str]:
     return [*top, "", *frame("RUN METADATA"), *facts, ""]
 
 
-def iteration_opening(number: int, at: float, notes: int = 0) -> list[str]:
-    """The frame of an iteration's output."""
-    left = [f"Notes: {notes}"] if notes else []
-    return [*frame(f"ITERATION {number}", f"Started: {precise_moment(at)}", *left), "", "CLAUDE OUTPUT:"]
-
-
 def iteration_closing(event: IterationFinished, at: float) -> list[str]:
     """How the iteration ended, and its figures."""
     tokens, status = event.tokens, event.status or Status(complete=False)
     read = tokens.input + tokens.cache_read + tokens.cache_creation
+    kind, (first, _) = event.outcome.kind, first_and_rest(event.outcome.message)
+    verdict = f"{kind}: {first}" if first else str(kind)
+    if kind in WELL:
+        turns = " (stopped at the turn limit)" if kind == "max_turns" else ""
+        verdict = f"{'success' if event.reported else 'no report'}{turns}"
     facts = named_values(
-        STATUS=_verdict(event),
+        STATUS=verdict,
         Completed=precise_moment(at),
         Duration=duration(event.duration),
         Cost=cost(event.cost_usd, event.cost_is_lower_bound),
@@ -159,18 +151,9 @@ def iteration_closing(event: IterationFinished, at: float) -> list[str]:
     )
     block = ["", *facts]
     block += [line.strip() for line in run_lines.trouble(event)]
-    if event.outcome.kind not in FINE:
+    if kind not in FINE:
         block += ["", *_iteration_error(event, at)]
     return [*block, ""]
-
-
-def _verdict(event: IterationFinished) -> str:
-    kind = event.outcome.kind
-    if kind in WELL:
-        told = "success" if event.reported else "no report"
-        return f"{told} (stopped at the turn limit)" if kind == "max_turns" else told
-    first, _ = first_and_rest(event.outcome.message)
-    return f"{kind}: {first}" if first else kind
 
 
 def _iteration_error(event: IterationFinished, at: float) -> list[str]:
@@ -295,9 +278,15 @@ class TextLog:
         ):
             before = self._logged.get(title)
             if text and text != before:
-                block += section(title if before is None else f"{title} (changed)", text)
+                block += [*frame(title if before is None else f"{title} (changed)"), text.rstrip("\n"), ""]
                 self._logged[title] = text
-        return block + iteration_opening(event.number, at, event.notes)
+        notes = [f"Notes: {event.notes}"] if event.notes else []
+        return [
+            *block,
+            *frame(f"ITERATION {event.number}", f"Started: {precise_moment(at)}", *notes),
+            "",
+            "CLAUDE OUTPUT:",
+        ]
 
 
 def _mark(lines: list[str]) -> list[str]:
