@@ -22,7 +22,7 @@ _OPTIONS = "-C DIR, --no-color, -V, -h; all of them: claude-iterate help options
 _HELP = "claude-iterate help COMMAND. New here? Try: claude-iterate demo"
 _TOGETHER = {
     "edit": ("validate", "Improve the instructions; let Claude grade them."),
-    "plan": ("build", "Make a plan; work it off, one task per iteration."),
+    "plan": ("build", "Make a plan; carry it out, one task per iteration."),
     "list": ("show", "List the workspaces; show one: progress, run, proof."),
     "report": ("replay", "Write a run into one file; show it again as it was."),
     "reset": ("clean", "Counters to 0; archive a workspace, then delete it."),

@@ -12,6 +12,7 @@ import time
 from typing import IO
 
 import msgspec
+from msgspec.structs import replace
 
 from claude_iterate.agent.command import discovery
 from claude_iterate.agent.command.environment import run_environment
@@ -21,7 +22,7 @@ from claude_iterate.core.events.enums import Cause, Meaning, Point
 from claude_iterate.core.rules import hooks
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.operations.isolation import sandbox_for_program
+from claude_iterate.operations.isolation import make_sandbox
 from claude_iterate.workspace import journal_reader, metadata
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
@@ -48,7 +49,8 @@ def try_hook(project: Project, layout: Layout, settings: Settings, file: HookFil
     here = _last_situation(layout, file.point)
     given = hooks.variables(here)
     environment = run_environment(project.environ, settings.claude, mark, layout.folder) | given
-    sandbox = sandbox_for_program(project, layout, settings, mark)
+    sandbox = make_sandbox(project, layout, settings)
+    sandbox = replace(sandbox, run=mark) if sandbox is not None else None
     command = discovery.prepare_program([str(file.path)], environment, layout.root, sandbox, given=given)
     began = time.monotonic()
     tail = bytearray()

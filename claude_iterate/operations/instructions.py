@@ -25,7 +25,7 @@ from claude_iterate.core.events.enums import exit_code
 from claude_iterate.errors import ExpectedError, WorkspaceProblem
 from claude_iterate.operations.isolation import open_sandbox
 from claude_iterate.operations.launch import launch, new_run_id
-from claude_iterate.operations.prompt_texts import text_source
+from claude_iterate.operations.prompt_texts import TextSource
 from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.operations.user import User
 from claude_iterate.project.git import Git, GitProblem
@@ -150,7 +150,7 @@ def compose(project: Project, layout: Layout, request: RunRequest, goal: str | N
     """Let Claude write: alone when there is a goal, else in a conversation. What a dry run wrote is kept only where
     there were no instructions."""
     said = ""
-    with _snapshot_only(layout) if request.dry_run else _backup(layout) as before:
+    with contextlib.nullcontext(_snapshot(layout.folder)) if request.dry_run else _backup(layout) as before:
         if goal is None:
             code, after = _converse(project, layout, request, user)
         else:
@@ -195,8 +195,13 @@ def _converse(project: Project, layout: Layout, request: RunRequest, user: User)
         held = stack.enter_context(run_lock.hold(layout.lock, layout.name, "starting"))
         run = new_run_id(layout)
         held.record(run)
-        used = stack.enter_context(_dry_run_copy(layout, run)) if request.dry_run else layout
-        texts = text_source(project, used, settings, request.mode_for(used)).one_off(request.purpose, {})
+        used = layout
+        if request.dry_run:  # the fake works on a copy; a conversation has no journal, so nothing of it is kept
+            used = creation.layout_of_dry_run(layout, run)
+            stack.callback(shutil.rmtree, layout.runs / run, ignore_errors=True)
+            with explain_write_errors(layout.name, layout.folder):
+                creation.copy_for_dry_run(used)
+        texts = TextSource(project, used, settings, request.mode_for(used)).one_off(request.purpose, {})
         environment = run_environment(project.environ, settings.claude, run, used.agent_folder)
         system, first = f"{texts.system}\n{texts.user}", _FIRST_MESSAGE[request.purpose].format(name=layout.name)
         words = system, first, used.working, run, used.beside
@@ -218,30 +223,12 @@ def _converse(project: Project, layout: Layout, request: RunRequest, user: User)
     return 0, written
 
 
-@contextlib.contextmanager
-def _dry_run_copy(layout: Layout, run: str) -> Iterator[Layout]:
-    """The copy that the fake talks about. A conversation has no journal, so nothing of it is kept."""
-    used = creation.layout_of_dry_run(layout, run)
-    with explain_write_errors(layout.name, layout.folder):
-        creation.copy_for_dry_run(used)
-    try:
-        yield used
-    finally:
-        shutil.rmtree(layout.runs / run, ignore_errors=True)
-
-
 def _is_usable(data: bytes) -> bool:
     """True for text that Claude could work from."""
     try:
         return bool(data.decode("utf-8-sig").strip())
     except UnicodeDecodeError:
         return False
-
-
-@contextlib.contextmanager
-def _snapshot_only(layout: Layout) -> Iterator[Snapshot]:
-    """A dry run touches neither the instructions nor their backup."""
-    yield untrusted_files.snapshot(layout.instructions)
 
 
 @contextlib.contextmanager

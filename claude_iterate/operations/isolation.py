@@ -30,8 +30,8 @@ from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import run_lock
 
 _WITH_WORKTREE = frozenset({"run", "verify"})
-_MOST_LOOKED_AT = 500
-"""Other workspaces that are looked at."""
+_MOST_OTHERS = 200
+"""Other workspaces that a sandbox keeps from Claude; each is a mount."""
 
 
 def wants_worktree(run: PreparedRun) -> bool:
@@ -41,20 +41,21 @@ def wants_worktree(run: PreparedRun) -> bool:
 
 def find_worktree(run: PreparedRun) -> Worktree | None:
     """Where the run is to work; None: in the project. A WorkspaceProblem when it cannot; nothing is written yet."""
-    if run.request.dry_run or run.request.purpose not in _WITH_WORKTREE:
-        return None
-    if not run.settings.worktree:
+    wanted = run.settings.worktree
+    if not wanted or not wants_worktree(run):
         _refuse_elsewhere(run)
         return None
     environ = run.project.environ
     if run.settings.sandbox.kind != "none":
         environ = environment_outside(environ, [str(run.project.root)])
-    return worktrees.find(run.project.root, run.name, run.settings.worktree, environ)
+    return worktrees.find(run.project.root, run.name, wanted, environ)
 
 
 def _refuse_elsewhere(run: PreparedRun) -> None:
     """To prove the project says nothing of work that is in a worktree, and was not merged; and a killed run goes on
     where it worked."""
+    if run.request.dry_run or run.request.purpose not in _WITH_WORKTREE:
+        return
     layout, program = run.layout, run.request.command_line.program
     folder = layout.root / "claude-iterate" / "worktrees" / layout.name
     if run.request.purpose == "run" and not os.path.isdir(folder):  # noqa: PTH112 - Path.is_dir may raise
@@ -100,7 +101,13 @@ def place_warnings(run: PreparedRun, tree: Worktree | None) -> list[Warned]:
     if not run.request.is_real_run:
         return []
     if tree is None:
-        return [_shared_folder_warning(run.name, other) for other in _names_running_here(run.project, run.layout)]
+        return [
+            Warned(
+                f"{other} runs in the same folder: what the two change can get mixed up.",
+                f"Give one a checkout of its own: claude-iterate run {run.name} --worktree",
+            )
+            for other in _names_running_here(run.project, run.layout)
+        ]
     warned = []
     if not tree.found and tree.main_is_changed(run.layout.own_folders()):
         text = "The project has changes that are not committed. They are not in the worktree."
@@ -118,15 +125,10 @@ def place_warnings(run: PreparedRun, tree: Worktree | None) -> list[Warned]:
     return warned
 
 
-def _shared_folder_warning(name: str, other: str) -> Warned:
-    text = f"{other} runs in the same folder: what the two change can get mixed up."
-    return Warned(text, f"Give one a checkout of its own: claude-iterate run {name} --worktree")
-
-
 def _names_running_here(project: Project, layout: Layout) -> list[str]:
     """Workspaces that run in the project itself at this moment."""
     running = []
-    for name in named_folders(project.workspaces_folder)[:_MOST_LOOKED_AT]:
+    for name in named_folders(project.workspaces_folder):
         other = Layout(project.root, project.workspaces_folder / name)
         if name != layout.name and (holder := run_lock.holder(other.lock)):
             run = str(holder.get("run", ""))
@@ -141,17 +143,13 @@ def _works_in_project(layout: Layout, run: str) -> bool:
     return is_real and not any(isinstance(event, WorktreeMade) for event in first)
 
 
-_MOST_OTHERS = 200
-"""Other workspaces that are kept; each is a mount."""
-
-
 @contextlib.contextmanager
 def open_sandbox(
     project: Project, layout: Layout, settings: Settings, dry_run: bool, elsewhere: bool = False
 ) -> Iterator[Sandbox | None]:
     """The sandbox that the settings ask for, and its way to Claude's service, for as long as the block lasts.
     `elsewhere`: the run works in a worktree, so the checkout can only be read."""
-    sandbox = None if dry_run else _make(project, layout, settings, elsewhere)
+    sandbox = None if dry_run else make_sandbox(project, layout, settings, elsewhere)
     if sandbox is None or sandbox.network:
         yield sandbox
         return
@@ -165,14 +163,9 @@ def open_sandbox(
         yield replace(sandbox, gate=path, mirrored=egress_proxy.port_on_this_computer(environment))
 
 
-def sandbox_for_program(project: Project, layout: Layout, settings: Settings, run: str) -> Sandbox | None:
-    """The sandbox for a program of the user alone, which has no way to Claude's service."""
-    sandbox = _make(project, layout, settings)
-    return replace(sandbox, run=run) if sandbox is not None else None
-
-
-def _make(project: Project, layout: Layout, settings: Settings, elsewhere: bool = False) -> Sandbox | None:
-    """The sandbox of these settings; an ExpectedError with the next step if it does not work on this computer."""
+def make_sandbox(project: Project, layout: Layout, settings: Settings, elsewhere: bool = False) -> Sandbox | None:
+    """The sandbox of these settings, without a way to Claude's service; an ExpectedError with the next step if it does
+    not work on this computer."""
     asked = settings.sandbox
     if asked.kind == "none":
         return None
@@ -192,7 +185,10 @@ def _make(project: Project, layout: Layout, settings: Settings, elsewhere: bool 
             f"Get it: {asked.kind} pull {asked.image} (or build it: {asked.kind} build -t {asked.image} .)",
         )
     folders = [layout.folder] if elsewhere else [project.root, layout.folder]
-    own = _own_places(project, layout)
+    # What is ours alone: records, settings, programs that a later run starts; and all other workspaces, with theirs.
+    others = [project.workspaces_folder / name for name in named_folders(project.workspaces_folder)]
+    others = [place for place in others if place != layout.folder][:_MOST_OTHERS]
+    own = [layout.runs, layout.metadata, layout.prompts, layout.folder / "hooks", *others]
     sandbox = sandbox_host.make_sandbox(settings, project.environ, project.root, probe.program, folders, own)
     return replace(sandbox, author=_author(project.root, environ))
 
@@ -213,11 +209,3 @@ def warn_of_new_files(sandbox: Sandbox, root: Path) -> tuple[Warned, ...]:
         return ()
     text = f"New since the run began, and acted on outside of the sandbox: {join_names(found)}."
     return (Warned(text, "Look at it before you start git, Claude or a run here: Claude may have written it."),)
-
-
-def _own_places(project: Project, layout: Layout) -> list[Path]:
-    """What is ours alone: records, settings, and programs that a later run starts; and all other workspaces, which have
-    settings as well."""
-    places = [project.workspaces_folder / name for name in named_folders(project.workspaces_folder)]
-    others = [place for place in places if place != layout.folder][:_MOST_OTHERS]
-    return [layout.runs, layout.metadata, layout.prompts, layout.folder / "hooks", *others]

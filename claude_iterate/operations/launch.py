@@ -7,6 +7,7 @@ import functools
 import os
 import shutil
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -31,12 +32,11 @@ from claude_iterate.operations.cassettes import Cassette, choose_cassette
 from claude_iterate.operations.permissions import Permissions
 from claude_iterate.operations.playback import console_for
 from claude_iterate.operations.project_commands import find_test_command
-from claude_iterate.operations.prompt_texts import text_source
+from claude_iterate.operations.prompt_texts import TextSource
 from claude_iterate.operations.run_checks import find_to_leave
 from claude_iterate.operations.run_request import PreparedRun, RunRequest
 from claude_iterate.operations.user import User, ask_first_questions, save_answers, was_asked
 from claude_iterate.project.worktrees import Worktree
-from claude_iterate.sinks.console import Console
 from claude_iterate.sinks.fanout import Fanout, Sink
 from claude_iterate.sinks.notifier import Notifier
 from claude_iterate.sinks.safe_stream import forces_color
@@ -102,21 +102,17 @@ def launch(project: Project, layout: Layout, request: RunRequest, user: User) ->
 
 def _find_claude(stack: contextlib.ExitStack, run: PreparedRun) -> Agent:
     """The Claude that answers, in the sandbox that is asked for."""
-    elsewhere = isolation.wants_worktree(run)
-    dry_run = run.request.dry_run
-    sandbox = stack.enter_context(isolation.open_sandbox(run.project, run.layout, run.settings, dry_run, elsewhere))
+    about, elsewhere = (run.project, run.layout, run.settings), isolation.wants_worktree(run)
+    sandbox = stack.enter_context(isolation.open_sandbox(*about, run.request.dry_run, elsewhere))
     if run.request.checks_only:
         return Agent("", sandbox=sandbox)
-    about = run.settings.claude, run.project.environ, run.project.root
-    if sandbox is None or not sandbox.is_container:
-        version = discovery.version(*about, sandbox=sandbox)
-        return Agent(version, discovery.known_options(version, *about, sandbox), sandbox)
-    asking = replace(sandbox, run=f"version-{os.getpid()}")
-    try:
-        version = discovery.version(*about, sandbox=asking)
-        return Agent(version, discovery.known_options(version, *about, asking), sandbox)
-    finally:
-        end_containers(sandbox.program, asking.run)  # it may have given no answer, and go on
+    claude, asked = (run.settings.claude, run.project.environ, run.project.root), sandbox
+    with contextlib.ExitStack() as afterwards:
+        if sandbox is not None and sandbox.is_container:
+            asked = replace(sandbox, run=f"version-{os.getpid()}")
+            afterwards.callback(end_containers, sandbox.program, asked.run)  # it may have given no answer, and go on
+        version = discovery.version(*claude, sandbox=asked)
+        return Agent(version, discovery.known_options(version, *claude, asked), sandbox)
 
 
 def _with_answers(run: PreparedRun, user: User, chosen: Permissions, answers: dict[str, Any]) -> PreparedRun:
@@ -182,7 +178,7 @@ def _enclose(spec: RunSpec, sandbox: Sandbox, layout: Layout, tree: Worktree | N
 def make_spec(run: PreparedRun, identity: str, agent: Agent, before: Inheritance) -> RunSpec:
     """What the run with this id is to do. It goes on where `before` ended. Nothing is written."""
     project, layout, settings, request = run.project, run.layout, run.settings, run.request
-    texts = text_source(project, layout, settings, run.mode)
+    texts = TextSource(project, layout, settings, run.mode)
     carried, resumed = before.carried, before.resumed
     if not settings.limits.calls_per_hour:  # calls of earlier runs count only if a pace is set
         carried = replace(carried, calls=())
@@ -294,13 +290,12 @@ def _run_engine(
     if cassette is not None:
         cassette.insert(spec)
     troubles: list[Warned] = []
-    writer = JournalWriter(
-        spec.layout.journal(spec.run),
-        lambda text: troubles.append(Warned(text)),
-        place.is_ours,
-        lambda: place.note(run_folder.JOURNAL),
-    )
-    sinks = sinks_for_run(spec, request, troubles, place)
+
+    def warn(text: str, hint: str = "") -> None:
+        troubles.append(Warned(text, hint))
+
+    writer = JournalWriter(spec.layout.journal(spec.run), warn, place.is_ours, lambda: place.note(run_folder.JOURNAL))
+    sinks = _sinks_for_run(spec, request, warn, place)
     recorder = Recorder(writer, sinks, redactor_for(spec.environ, spec.settings), troubles)
     writer.known = recorder.retell
     try:
@@ -315,42 +310,39 @@ def _run_engine(
             user.warn(trouble.text + (f"\n  {trouble.hint}" if trouble.hint else ""))
 
 
-def sinks_for_run(spec: RunSpec, request: RunRequest, troubles: list[Warned], place: RunFolder) -> Fanout:
-    """All sinks as one. What goes wrong in a sink becomes one of the `troubles`; the run goes on."""
-    sinks: list[Sink] = [] if request.silent else [_console(spec, request)]
+def _sinks_for_run(spec: RunSpec, request: RunRequest, warn: Callable[[str, str], None], place: RunFolder) -> Fanout:
+    """All sinks as one. What goes wrong in a sink becomes a warning; the run goes on."""
+    settings, sinks = spec.settings, list[Sink]()
     try:
         log = TextLog(
             spec.log,
-            lambda text: troubles.append(Warned(text)),
-            attended=spec.settings.attended,
+            lambda text: warn(text, ""),
+            attended=settings.attended,
             is_ours=place.is_ours,
             on_put_back=lambda: place.note(run_folder.LOG),
         )
-        sinks.insert(0, log)
+        sinks.append(log)
     except OSError as error:
-        troubles.append(Warned(f"There will be no log: {spec.log} cannot be written: {error.strerror}."))
-    if spec.settings.notify.url:
+        warn(f"There will be no log: {spec.log} cannot be written: {error.strerror}.", "")
+    if not request.silent:
+        console = console_for(
+            settings,
+            spec.mode.name,
+            sys.stderr if request.as_json else sys.stdout,  # with --json it holds the document and nothing else
+            sys.stderr,
+            spec.environ,
+            color=request.color and settings.colors,
+            forced_color=forces_color(spec.environ),
+            keys=spec.keys,
+            program=spec.command_line.program if spec.detaches else (),
+        )
+        sinks.append(console)
+    if settings.notify.url:
         hint = f"Try it: claude-iterate notify test --workspace {spec.layout.name}"
-        project = spec.layout.project.name
-        sinks.append(Notifier(spec.settings, spec.environ, lambda text: troubles.append(Warned(text, hint)), project))
+        sinks.append(Notifier(settings, spec.environ, lambda text: warn(text, hint), spec.layout.project.name))
 
     def report_failure(sink: str, error: Exception) -> None:
         text = f"{sink} failed and is left out: {type(error).__name__}: {error}"
-        troubles.append(Warned(text, "The run goes on without it."))
+        warn(text, "The run goes on without it.")
 
     return Fanout(sinks, report_failure)
-
-
-def _console(spec: RunSpec, request: RunRequest) -> Console:
-    """With `--json` standard output holds the document and nothing else."""
-    return console_for(
-        spec.settings,
-        spec.mode.name,
-        sys.stderr if request.as_json else sys.stdout,
-        sys.stderr,
-        spec.environ,
-        color=request.color and spec.settings.colors,
-        forced_color=forces_color(spec.environ),
-        keys=spec.keys,
-        program=spec.command_line.program if spec.detaches else (),
-    )

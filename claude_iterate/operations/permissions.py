@@ -16,11 +16,6 @@ from claude_iterate.workspace import settings_writer
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 
-UNDECIDED = (
-    "Nothing says what Claude may do, so it will be denied every edit and command.",
-    "Allow some: --permission-mode acceptEdits, --allow 'Bash(npm test:*)', or --dangerously-skip-permissions.",
-)
-UNRESTRICTED = "Permission checks are off{}: Claude can run any command. Use this only in a disposable sandbox."
 EVERYTHING = "bypassPermissions"
 SKIP = "--dangerously-skip-permissions"
 _MANAGED = (
@@ -48,14 +43,12 @@ class Permissions(msgspec.Struct, frozen=True):
 
 def are_decided(settings: Settings, project: Project) -> bool:
     """True when flags, settings or Claude's own settings files say what is allowed."""
-    return decides_permissions(settings.claude) or any(
-        _file_decides(path) for path in _settings_files(settings, project)
-    )
+    return decides_permissions(settings.claude) or any(map(_decides, _settings_files(settings, project).values()))
 
 
 def mode_is_decided(settings: Settings, project: Project) -> bool:
     """True when a settings file of Claude Code names a mode. Claude Code reads it, and knows which file may decide."""
-    return any(_permissions(path).get("defaultMode") for path in _settings_files(settings, project))
+    return any(_rules(document).get("defaultMode") for document in _settings_files(settings, project).values())
 
 
 def own_settings_file(settings: Settings, project: Project) -> str:
@@ -66,7 +59,11 @@ def own_settings_file(settings: Settings, project: Project) -> str:
 
 def project_has_login(project: Project) -> bool:
     """True when a settings file of Claude Code in the project says how to log in."""
-    return any(_has_login(_document(path)) for path in _settings_of_project(project))
+    for document in map(_document, _settings_of_project(project)):
+        given = document.get("env")
+        if document.get("apiKeyHelper") or (isinstance(given, dict) and not _LOGINS.isdisjoint(given)):
+            return True
+    return False
 
 
 def unrestricted(settings: Settings, project: Project) -> str:
@@ -78,8 +75,9 @@ def unrestricted(settings: Settings, project: Project) -> str:
         return f"claude.args has {SKIP if SKIP in arguments else EVERYTHING}"
     if settings.claude.permission_mode:  # which overrides the files
         return ""
-    files = (path for path in _settings_files(settings, project) if _permissions(path).get("defaultMode") == EVERYTHING)
-    return next((f"defaultMode is {EVERYTHING} in {path}" for path in files), "")
+    files = _settings_files(settings, project).items()
+    named = (path for path, document in files if _rules(document).get("defaultMode") == EVERYTHING)
+    return next((f"defaultMode is {EVERYTHING} in {path}" for path in named), "")
 
 
 def with_permissions(settings: Settings, chosen: Permissions) -> Settings:
@@ -100,10 +98,11 @@ def save(layout: Layout, chosen: Permissions) -> str:
     return f"Saved for {layout.name}. Change it: claude-iterate config -w {layout.name} claude.permission_mode MODE"
 
 
-def _settings_files(settings: Settings, project: Project) -> list[Path]:
-    """Claude's own settings files that apply in this project."""
+def _settings_files(settings: Settings, project: Project) -> dict[Path, dict[str, Any]]:
+    """Claude's own settings files that apply in this project, and what they say."""
     own = _own_settings(settings, project)
-    return [*_settings_of_project(project), *([] if own is None else [own]), *map(Path, _MANAGED)]
+    paths = [*_settings_of_project(project), *([] if own is None else [own]), *map(Path, _MANAGED)]
+    return {path: _document(path) for path in paths}
 
 
 def _settings_of_project(project: Project) -> list[Path]:
@@ -117,21 +116,15 @@ def _own_settings(settings: Settings, project: Project) -> Path | None:
     return Path(environ["HOME"], ".claude", "settings.json") if environ.get("HOME") else None
 
 
-def _has_login(document: dict[str, Any]) -> bool:
-    given = document.get("env")
-    return bool(document.get("apiKeyHelper")) or (isinstance(given, dict) and not _LOGINS.isdisjoint(given))
+def _decides(document: dict[str, Any]) -> bool:
+    """It has rules, a mode, or a hook that may allow what it is asked about."""
+    rules, hooks = _rules(document), document.get("hooks")
+    has_hook = isinstance(hooks, dict) and not _DECIDING_HOOKS.isdisjoint(hooks)
+    return bool(rules.get("allow") or rules.get("defaultMode") or has_hook)
 
 
-def _file_decides(path: Path) -> bool:
-    """Rules, a mode, or a hook that may allow what it is asked about."""
-    rules, hooks = _permissions(path), _document(path).get("hooks")
-    return bool(rules.get("allow") or rules.get("defaultMode")) or (
-        isinstance(hooks, dict) and not _DECIDING_HOOKS.isdisjoint(hooks)
-    )
-
-
-def _permissions(path: Path) -> dict[str, Any]:
-    found = _document(path).get("permissions")
+def _rules(document: dict[str, Any]) -> dict[str, Any]:
+    found = document.get("permissions")
     return found if isinstance(found, dict) else {}
 
 

@@ -31,15 +31,13 @@ def read_instructions(layout: Layout) -> str:
     """INSTRUCTIONS.md, or a WorkspaceProblem that says what is wrong with it."""
     path, again = layout.instructions, f"Write it: claude-iterate setup {layout.name}"
     try:
-        if stat.S_IFMT(path.stat().st_mode) not in (stat.S_IFREG, stat.S_IFDIR):  # to read a pipe would be to wait
+        if not stat.S_ISREG(path.stat().st_mode):  # to read a pipe would be to wait
             raise WorkspaceProblem(f"{path} is not a regular file.", again)
         text = path.read_bytes().decode("utf-8")
     except FileNotFoundError:
         raise WorkspaceProblem(
             f"Instructions not found. Run setup first: claude-iterate setup {layout.name}", f"Expected: {path}"
         ) from None
-    except IsADirectoryError:
-        raise WorkspaceProblem(f"{path} is a folder, not a file.", again) from None
     except UnicodeDecodeError as error:
         raise WorkspaceProblem(
             f"{path} is not valid UTF-8 (byte {error.start}).", "Save it in UTF-8 and try again."
@@ -51,34 +49,24 @@ def read_instructions(layout: Layout) -> str:
     return text
 
 
-def text_source(project: Project, layout: Layout, settings: Settings, mode: Mode) -> TextSource:
-    """Renders the prompts of this workspace: its own come first, then the project's, then the user's."""
-    folders = [
-        layout.prompts,
-        project.root / "claude-iterate" / "prompts",
-        settings_reader.user_folder(project.environ) / "prompts",
-    ]
-    confined = settings.sandbox.kind != "none" and layout.dry_run_folder is None
-    return TextSource(layout, mode, folders, settings, confined)
-
-
 class TextSource:
-    """Renders the prompts of one run. `confined`: nothing is read for Claude that a link brings in from outside. Claude
-    is in a sandbox, and could make such a link to see what it may not."""
+    """Renders the prompts of one run: those of the workspace come first, then the project's, then the user's."""
 
-    def __init__(self, layout: Layout, mode: Mode, folders: list[Path], settings: Settings, confined: bool) -> None:
-        self._layout = layout
+    def __init__(self, project: Project, layout: Layout, settings: Settings, mode: Mode) -> None:
         self.max_iterations = mode.max_iterations if settings.max_iterations is None else settings.max_iterations
-        agents = settings.claude.agents_file
-        self._agents_file = layout.root / agents if agents else None
-        self._paths = settings.paths
-        self._checks = "\n".join(f"- `{check}`" for check in settings.verification.checks)
-        self._commands = {name: getattr(settings.commands, name) or "" for name in ("test", "build", "lint")}
-        self._proof_wanted = bool(settings.verification.checks) or settings.verification.auto_verify
-        self.folders = folders
-        self._prompts = Prompts(folders, mode.name)
-        self._confinement = Confinement(layout.root, layout.folder) if confined else None
+        self.folders = [
+            layout.prompts,
+            project.root / "claude-iterate" / "prompts",
+            settings_reader.user_folder(project.environ) / "prompts",
+        ]
+        self._layout = layout
+        self._settings = settings
+        self._agents_file = layout.root / settings.claude.agents_file if settings.claude.agents_file else None
+        self._prompts = Prompts(self.folders, mode.name)
         self._has_warned = False
+        # A Claude in a sandbox could make a link, to be shown what it may not see.
+        confined = settings.sandbox.kind != "none" and layout.dry_run_folder is None
+        self._confinement = Confinement(layout.root, layout.folder) if confined else None
 
     def _refuse_links_out(self) -> None:
         if self._confinement is None:
@@ -97,11 +85,8 @@ class TextSource:
         self._refuse_links_out()
         instructions = read_instructions(self._layout)
         waiting = notes.pending_notes(self._layout)
-        values = {
-            **self._values(number, failure, instructions, [note.text for note in waiting]),
-            "report_id": identity,
-        }
-        rendered = self._prompts.iteration_prompts(values)
+        values = self._values(number, failure, instructions, [note.text for note in waiting])
+        rendered = self._prompts.iteration_prompts({**values, "report_id": identity})
         names = tuple(note.name for note in waiting)
         # The id is this iteration's own. The log shows the instructions around it, which all iterations share.
         shared = rendered.status_instructions.replace(identity, ANY_ID)
@@ -121,8 +106,8 @@ class TextSource:
         """The texts of a review, and the instructions that it judges by."""
         self._refuse_links_out()
         instructions = read_instructions(self._layout)
-        more = {"depth": depth, "depth_note": depth_note, "checks": self._checks}
-        more["requirements"] = listing(requirements_in(instructions))
+        more = {"depth": depth, "depth_note": depth_note, "requirements": listing(requirements_in(instructions))}
+        more["checks"] = "\n".join(f"- `{check}`" for check in self._settings.verification.checks)
         return replace(self._with_form("verify-completion", "verify-answer", more), instructions=instructions)
 
     def grading(self) -> Texts:
@@ -157,7 +142,7 @@ class TextSource:
         }
 
     def _values(self, number: int, failure: str, instructions: str, waiting: list[str]) -> Mapping[str, object]:
-        layout = self._layout
+        layout, settings = self._layout, self._settings
         seen = status_file.look(layout.status).reading
         status = seen.status if seen else None
         return {
@@ -170,16 +155,16 @@ class TextSource:
             "previous_summary": (status.summary or "") if status else "",
             "failures": failure,
             "notes": waiting,
-            "commands": self._commands,
-            "proof_wanted": self._proof_wanted,
+            "commands": {name: getattr(settings.commands, name) or "" for name in ("test", "build", "lint")},
+            "proof_wanted": bool(settings.verification.checks) or settings.verification.auto_verify,
             "now": datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %z"),
             "status_file": str(layout.status),
             "todo_file": str(layout.todo),
             "plan_file": str(layout.plan),
             "impl_folder": str(layout.impl),
-            "spec_dir": self._paths.spec_dir,
-            "src_dir": self._paths.src_dir or "",
-            "agents_text": _agents_text(self._agents_file),
+            "spec_dir": settings.paths.spec_dir,
+            "src_dir": settings.paths.src_dir or "",
+            "agents_text": _agents_text(self._agents_file) if self._agents_file is not None else "",
         }
 
 
@@ -192,9 +177,7 @@ def _own_text(path: Path) -> str:
         raise WorkspaceProblem(f"{path} cannot be read: {error}.", "Fix it or remove it.") from None
 
 
-def _agents_text(path: Path | None) -> str:
-    if path is None:
-        return ""
+def _agents_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -98,22 +98,21 @@ def require_permissions(run: PreparedRun, version: str) -> None:
     Only Claude Code is judged. A program of the user's own in `claude.command` may allow what it likes; it is warned
     about.
     """
-    exempt = not run.request.is_real_run or run.request.skip_permissions
-    if exempt or permissions.are_decided(run.settings, run.project) or not _is_claude_code(run.settings, version):
+    if (
+        not run.request.is_real_run
+        or run.request.skip_permissions
+        or permissions.are_decided(run.settings, run.project)
+    ):
         return
-    name = run.name
+    name, program = run.name, run.settings.claude.command
+    # The program itself, or the shim of a version manager that calls it.
+    if len(program) > 1 or Path(program[0]).name != "claude" or not claude_versions.is_claude_code(version):
+        return
     raise UsageProblem(
-        "Nothing says what Claude may do, so every edit and command would be denied. Nothing was started.",
+        "No permissions are configured, so Claude would be denied every edit and command. Nothing was started.",
         f"Decide: claude-iterate run {name} --permission-mode acceptEdits (for commands --allow 'Bash(npm test:*)');"
         f" or for good: claude-iterate config -w {name} claude.permission_mode acceptEdits",
     )
-
-
-def _is_claude_code(settings: Settings, version: str) -> bool:
-    """True for what is called `claude` and says that it is Claude Code: the program, or the shim of a version manager
-    that calls it."""
-    program = settings.claude.command
-    return len(program) == 1 and Path(program[0]).name == "claude" and claude_versions.is_claude_code(version)
 
 
 def warnings(run: PreparedRun, before: Inheritance) -> list[Warned]:
@@ -125,9 +124,12 @@ def warnings(run: PreparedRun, before: Inheritance) -> list[Warned]:
     if request.checks_only or boxed:
         pass  # Claude is not called, or the sandbox is what the warning asks for
     elif request.skip_permissions or (why and not request.dry_run):
-        found.append(Warned(permissions.UNRESTRICTED.format(f" ({why})" if why else "")))
+        off = f"Permission checks are off{f' ({why})' if why else ''}: Claude can run any command."
+        found.append(Warned(f"{off} Use this only in a disposable sandbox."))
     elif request.purpose != "verify" and not request.dry_run and not permissions.are_decided(settings, run.project):
-        found.append(Warned(*permissions.UNDECIDED))
+        text = "No permissions are configured, so Claude will be denied every edit and command."
+        hint = "Allow some: --permission-mode acceptEdits, --allow 'Bash(npm test:*)', or"
+        found.append(Warned(text, f"{hint} --dangerously-skip-permissions."))
     unlimited = settings.max_iterations == 0 and not (settings.limits.max_cost_usd or settings.limits.max_duration)
     if unlimited and request.purpose == "run":
         hint = "Set a limit: --max-iterations, --max-cost or --max-duration."
@@ -153,14 +155,9 @@ def agent_warnings(settings: Settings, version: str, known: Known) -> list[Warne
     for option in tuning(settings.claude):
         if known.lacks(option):
             key = "claude." + option.removeprefix("--").replace("-", "_")
-            found.append(
-                Warned(f"This Claude does not know {option}, so {key} has no effect.", "Update it: claude update")
-            )
+            text = f"This Claude does not know {option}, so {key} has no effect."
+            found.append(Warned(text, "Update it: claude update"))
     return found
-
-
-class Tripped(WorkspaceProblem):
-    """The breaker ended the last run: the next one needs `--reset`, other instructions, or the end of the cooldown."""
 
 
 def check_breaker(run: PreparedRun, before: Inheritance) -> Inheritance:
@@ -175,7 +172,7 @@ def check_breaker(run: PreparedRun, before: Inheritance) -> Inheritance:
     if trip is None or (left is not None and left <= 0):
         return before
     hint = f"Continue: {run.repeated_command('--reset')}{breaker.cooldown_hint(left)}"
-    refused = Tripped(breaker.refusal(run.name, trip), hint)
+    refused = WorkspaceProblem(breaker.refusal(run.name, trip), hint)
     refused.exit_code = exit_code(trip.reason, run.detailed_exit_code)
     raise refused
 
@@ -187,8 +184,8 @@ def _refuse_plan_of_another_task(run: PreparedRun) -> None:
     if task_file.is_another(run.layout.instructions, _planned_for(run.layout)):
         again = run.request.command_line.command("plan", run.name)
         raise WorkspaceProblem(
-            f"The plan of {run.name} was made for other instructions than those of now.",
-            f"Plan again: {again}; or work it off as it is: {run.command(ACCEPT)}",
+            f"The plan of {run.name} was made for different instructions.",
+            f"Plan again: {again}; or use it anyway: {run.command(ACCEPT)}",
         )
 
 

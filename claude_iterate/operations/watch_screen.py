@@ -42,7 +42,7 @@ _LEAVE_OR_STOP = """\
 l  leave; the run goes on
 s  stop after this iteration
 n  stop now
-Escape: look on\
+Escape: keep watching\
 """
 
 

@@ -53,7 +53,7 @@ def test_quiet_prints_nothing_when_all_is_well(loop: Loop) -> None:
     loop.env.pop("CLAUDE_ITERATE_CLAUDE__PERMISSION_MODE")
     loop.script(proceed())
     assert loop.run("--quiet", "-m", "1", "--again") == Done(0, "", "")
-    warning = "Nothing says what Claude may do, so it will be denied every edit and command."
+    warning = "No permissions are configured, so Claude will be denied every edit and command."
     assert f"⚠ {warning}" in loop.log()
     assert f"  ⚠ {warning} Allow some: " in loop.call("show", "my-task").out
 

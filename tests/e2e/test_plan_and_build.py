@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.operations.prompt_texts import text_source
+from claude_iterate.operations.prompt_texts import TextSource
 from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.selftest.harness.script_steps import GO, READY, finish, proceed
 from claude_iterate.workspace.project import Project
@@ -59,7 +59,7 @@ def test_plan_then_build(loop: Loop) -> None:
     loop.layout.instructions.write_text("- a rocket\n")
     before, made = loop.call("list").out, len(loop.layout.run_ids())
     refused = loop.call("build", TASK)
-    assert (refused.code, "was made for other instructions than those of now" in refused.err) == (1, True)
+    assert (refused.code, "was made for different instructions" in refused.err) == (1, True)
     assert (loop.call("list").out, len(loop.layout.run_ids())) == (before, made)
     assert loop.call("build", TASK, "--accept-changes").code == 0
 
@@ -241,5 +241,5 @@ def test_the_folders_of_the_project_reach_the_prompts(loop: Loop) -> None:
         project = Project(loop.root, environ)
         asked = RunRequest()
         settings = asked.settings_for(project, loop.layout)
-        texts = text_source(project, loop.layout, settings, asked.mode_for(loop.layout))
+        texts = TextSource(project, loop.layout, settings, asked.mode_for(loop.layout))
         assert wanted in texts(1, "", "").system

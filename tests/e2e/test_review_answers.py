@@ -222,4 +222,4 @@ def test_verify_needs_no_permissions(loop: Loop) -> None:
     loop.script(answers(GOOD))
     done = loop.call("verify", "my-task")
     assert done.code == 0
-    assert "Nothing says what Claude may do" not in done.err
+    assert "No permissions are configured" not in done.err

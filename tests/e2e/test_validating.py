@@ -171,4 +171,4 @@ def test_without_permissions_nothing_is_allowed_to_a_call_that_only_looks(loop: 
     done = loop.call("validate", "my-task")
     argv = loop.record(1)["argv"]
     assert (done.code, argv[argv.index("--permission-mode") + 1]) == (0, "default")
-    assert "Nothing says what Claude may do" not in done.err
+    assert "No permissions are configured" not in done.err

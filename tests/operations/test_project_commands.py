@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from claude_iterate.operations.project_commands import detect, propose_commands
-from claude_iterate.operations.prompt_texts import text_source
+from claude_iterate.operations.prompt_texts import TextSource
 from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.workspace.project import Project
 
@@ -161,7 +161,7 @@ def test_the_commands_reach_the_prompt(tmp_path: Path) -> None:
     other = project.create("v", instructions=b"Do it.\n", settings={"commands.lint": "l 3"})
     asked = RunRequest()
     system = [
-        text_source(project, at, asked.settings_for(project, at), asked.mode_for(at))(1, "", "").system
+        TextSource(project, at, asked.settings_for(project, at), asked.mode_for(at))(1, "", "").system
         for at in (layout, other)
     ]
     assert "- test: `t 1`" in system[0]
