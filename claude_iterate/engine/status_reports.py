@@ -88,8 +88,8 @@ class StatusReports:
         self._before = self._last = status_file.look(self._path)
         self._texts |= self._texts_now
         self._texts_now = set()
-        if self._before.fingerprint is not None:
-            self._texts.add(_mark(self._before.fingerprint))
+        if self._before.file is not None:
+            self._texts.add(_mark(self._before.file))
         self._judged, self.due = None, float("inf")
         self._began = self._recorder.wall()
         self._asked = authorship.identity(number, os.urandom(4))
@@ -113,7 +113,7 @@ class StatusReports:
         """What the file says if it was written in this iteration. News of it are recorded."""
         self.due = float("inf")
         seen = status_file.look(self._path)
-        if seen.fingerprint is None or seen.fingerprint != self._last.fingerprint:
+        if seen.file is None or seen.file != self._last.file:
             self._last, self._judged = seen, self._judge(seen)
             if self._judged is not None and self._judged.status is not None:
                 self._tell(self._judged.status)
@@ -121,24 +121,24 @@ class StatusReports:
 
     def _judge(self, seen: StatusSnapshot) -> Reading | None:
         found = seen.reading
-        if found is None or seen.fingerprint is None or seen.fingerprint == self._before.fingerprint:
-            return found if seen.fingerprint is None else None
-        self._texts_now.add(_mark(seen.fingerprint))
+        if found is None or seen.file is None or seen.file == self._before.file:
+            return found if seen.file is None else None
+        self._texts_now.add(_mark(seen.file))
         claims = found.status is not None and found.status.complete
-        known = self._is_known(seen.fingerprint, found)
+        known = self._is_known(seen.file, found)
         why = authorship.doubt(found.identity, self._asked, found.dated, known, claims)
         # Where checks decide about a claim, one that has no id is none the less a claim.
         if why == authorship.OLD and claims and self._spec.settings.verification.checks:
             return replace(found, problems=(*found.problems, authorship.UNSIGNED.format(id=self._asked)))
         return replace(found, status=None, problems=(why,)) if why and found.status is not None else found
 
-    def _is_known(self, file: untrusted_files.Fingerprint, found: Reading) -> bool:
+    def _is_known(self, file: untrusted_files.Found, found: Reading) -> bool:
         """True for a text that was there before. Git is asked about claims only, because that takes time."""
         if _mark(file) in self._texts:
             return True
         if found.identity or found.status is None or not found.status.complete:
             return False
-        return git.has_had_text(self._spec.layout.root, file.content, self._began, self._spec.own_environ)
+        return git.has_had_text(self._spec.layout.root, file.data, self._began, self._spec.own_environ)
 
     def _tell(self, now: Status) -> None:
         change = compare(self._known, now)
@@ -149,9 +149,9 @@ class StatusReports:
             self._recorder.record(StatusChanged(now, change))
 
 
-def _mark(file: untrusted_files.Fingerprint) -> tuple[int, int]:
+def _mark(file: untrusted_files.Found) -> tuple[int, int]:
     """Tells one text from another without keeping it."""
-    return file.size, hash(file.content)
+    return len(file.data), hash(file.data)
 
 
 def _text(path: Path) -> str:

@@ -34,7 +34,7 @@ from claude_iterate.sinks.notifier import Notifier
 from claude_iterate.workspace import creation, metadata, metadata_updates, settings_writer
 from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.files.folders import explain_write_errors
-from claude_iterate.workspace.files.untrusted_files import Snapshot
+from claude_iterate.workspace.files.untrusted_files import Found
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import run_lock
@@ -125,14 +125,19 @@ class Composed(msgspec.Struct, frozen=True):
     """What Claude left: the exit code of the call, the file before and after, and what Claude said if it was alone."""
 
     exit_code: int
-    before: Snapshot
-    after: Snapshot
+    before: Found | None
+    after: Found | None
     said: str = ""
+
+    @property
+    def texts(self) -> tuple[bytes, bytes]:
+        """Of the file before and after; empty for none."""
+        return self.before.data if self.before else b"", self.after.data if self.after else b""
 
     @property
     def problem(self) -> str:
         """Why this cannot count as instructions; empty when it can."""
-        if self.after.data is None:
+        if self.after is None:
             return "wrote no instructions"
         if not _is_usable(self.after.data):
             return "left instructions that are empty or not UTF-8 text"
@@ -157,7 +162,7 @@ def compose(project: Project, layout: Layout, request: RunRequest, goal: str | N
             done = launch(project, layout, replace(request, prompt_values={"goal": goal}), user)
             code, said, after = done.exit_code, done.last_words, _snapshot(done.agent_folder)
     composed = Composed(code, before, after, said)
-    if request.dry_run and before.data is None and after.data is not None and not composed.problem:
+    if request.dry_run and before is None and after is not None and not composed.problem:
         untrusted_files.write_bytes(layout.instructions, after.data)
     if not request.dry_run:
         with run_lock.hold(layout.lock, layout.name, "setup"):
@@ -180,11 +185,11 @@ def refuse_broken_claude(project: Project) -> None:
         discovery.version(settings.claude, project.environ, project.root)
 
 
-def _snapshot(folder: Path) -> Snapshot:
+def _snapshot(folder: Path) -> Found | None:
     return untrusted_files.snapshot(folder / "INSTRUCTIONS.md")
 
 
-def _converse(project: Project, layout: Layout, request: RunRequest, user: User) -> tuple[int, Snapshot]:
+def _converse(project: Project, layout: Layout, request: RunRequest, user: User) -> tuple[int, Found | None]:
     """Let the user talk with Claude until Claude exits; the exit code and what it wrote. Any conversation counts as a
     setup, unless it was a dry run."""
     settings = request.settings_for(project, layout)
@@ -232,26 +237,27 @@ def _is_usable(data: bytes) -> bool:
 
 
 @contextlib.contextmanager
-def _backup(layout: Layout) -> Iterator[Snapshot]:
+def _backup(layout: Layout) -> Iterator[Found | None]:
     """Keep the instructions as INSTRUCTIONS.md.bak from the start, because the call may end in any way.
 
     When nothing changed, the older backup is restored. A call that leaves no usable text changes nothing.
     """
     before = untrusted_files.snapshot(layout.instructions)
     backup = layout.folder / "INSTRUCTIONS.md.bak"
-    if before.data is None:
-        yield before
+    if before is None:
+        yield None
         return
-    older = untrusted_files.snapshot(backup).data
+    older = untrusted_files.snapshot(backup)
     untrusted_files.write_bytes(backup, before.data)
     try:
         yield before
     finally:
-        after = untrusted_files.snapshot(layout.instructions).data
-        if after != before.data and (after is None or not _is_usable(after)):
+        found = untrusted_files.snapshot(layout.instructions)
+        is_usable = found is not None and (found.data == before.data or _is_usable(found.data))
+        if not is_usable:
             untrusted_files.write_bytes(layout.instructions, before.data)
-            after = before.data
-        if after == before.data and older is None:
-            backup.unlink(missing_ok=True)
-        elif after == before.data and older is not None:
-            untrusted_files.write_bytes(backup, older)
+        if found is None or not is_usable or found.data == before.data:
+            if older is None:
+                backup.unlink(missing_ok=True)
+            else:
+                untrusted_files.write_bytes(backup, older.data)

@@ -18,7 +18,7 @@ from claude_iterate.engine.run_spec import Texts
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.prompts import Prompts
 from claude_iterate.workspace import creation, settings_reader
-from claude_iterate.workspace.files.untrusted_files import Confinement
+from claude_iterate.workspace.files.untrusted_files import refuse_links_out
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import notes, status_file
@@ -66,17 +66,17 @@ class TextSource:
         self._has_warned = False
         # A Claude in a sandbox could make a link, to be shown what it may not see.
         confined = settings.sandbox.kind != "none" and layout.dry_run_folder is None
-        self._confinement = Confinement(layout.root, layout.folder) if confined else None
+        self._shown = [layout.root.resolve(), layout.folder.resolve()] if confined else []
 
     def _refuse_links_out(self) -> None:
-        if self._confinement is None:
+        if not self._shown:
             return
         layout, agents = self._layout, self._agents_file
         read = [layout.instructions, layout.status_instructions, layout.status, layout.notes, layout.prompts]
         read.append(layout.root / "claude-iterate" / "prompts")
         if agents is not None and agents.is_relative_to(layout.root):  # elsewhere it is the user's alone
             read.append(agents)
-        self._confinement.refuse_links_out(read)
+        refuse_links_out(read, self._shown)
 
     def __call__(self, number: int, failure: str, identity: str) -> Texts:
         """The texts of iteration `number`, whose report is asked to have the id `identity`."""

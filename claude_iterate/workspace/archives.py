@@ -172,7 +172,7 @@ def save(layout: Layout, archive_folder: Path) -> Saved:
         )
     try:
         archive_folder.mkdir(parents=True, exist_ok=True)
-        untrusted_files.remove_abandoned(archive_folder)
+        untrusted_files.find_abandoned(archive_folder, remove=True)
         path = _free_path(archive_folder, f"{layout.name[:_LONGEST_NAME]}-{moment:%Y-%m-%dT%H-%M-%S}")
         manifest = {
             "originalName": layout.name,

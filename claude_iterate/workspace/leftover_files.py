@@ -43,7 +43,7 @@ def stale_in_workspace(layout: Layout, now: float) -> list[Path]:
 def remove_abandoned_files(layout: Layout) -> None:
     """Remove what atomic writes left in a workspace. What cannot be removed stays."""
     for folder in _written_folders(layout):
-        untrusted_files.remove_abandoned(folder)
+        untrusted_files.find_abandoned(folder, remove=True)
 
 
 def _written_folders(layout: Layout) -> list[Path]:

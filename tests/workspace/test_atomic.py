@@ -88,7 +88,7 @@ from pathlib import Path
 from claude_iterate.workspace.files import untrusted_files
 for number in range(300):
     untrusted_files.write_text(Path(sys.argv[1]) / "file", str(number))
-    untrusted_files.remove_abandoned(Path(sys.argv[1]))
+    untrusted_files.find_abandoned(Path(sys.argv[1]), remove=True)
 """
 
 

@@ -38,9 +38,10 @@ def command(invocation: Invocation, name: str, goal: str | None, dry_run: bool) 
         return composed.exit_code
     if composed.problem:
         raise WorkspaceProblem(f"Claude {composed.problem}.{composed.quote}", "The old instructions were restored.")
-    added, removed = _differences(composed.before.data or b"", composed.after.data or b"")
+    before, after = composed.texts
+    added, removed = _differences(before, after)
     figures, figured = f"{plural(added, 'line')} added, {removed} removed", {"added": added, "removed": removed}
-    changed = composed.before.data != composed.after.data
+    changed = before != after
     if output.wants_json():
         output.document({"name": name, "path": str(layout.instructions), "changed": changed} | figured)
     elif not changed:

@@ -252,6 +252,6 @@ def _compose(
     again = f"Try again: claude-iterate setup {name}, or give the text yourself: --from FILE"
     if composed.problem:
         raise WorkspaceProblem(f"Claude {composed.problem}.{composed.quote}", f"The workspace was made. {again}")
-    if not composed.after.is_newer_than(composed.before):
+    if composed.after == composed.before:
         raise WorkspaceProblem(f"Claude left the instructions as they were.{composed.quote}", again)
-    return layout, len(composed.after.data or b"")
+    return layout, len(composed.texts[1])

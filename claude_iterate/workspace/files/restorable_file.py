@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import IO
 
 from claude_iterate.workspace.files import untrusted_files
 
@@ -54,7 +55,7 @@ class RestorableFile:
         changed. Where what was written cannot be read any more, or was cut off, `instead` begins the new file, and the
         reason is returned."""
         with untrusted_files.open_replacement(self._path, follow=False) as file:
-            unread = self._copy_to(file.fileno())
+            unread = self._copy_to(file)
             if unread:
                 file.truncate(0)
                 file.seek(0)
@@ -66,20 +67,19 @@ class RestorableFile:
         self._identity, self.size = _identity(about), about.st_size
         return unread
 
-    def _copy_to(self, target: int) -> str:
-        offset = 0
+    def _copy_to(self, target: IO[bytes]) -> str:
         if os.fstat(self.handle).st_size < self.size:
             return "it was emptied or cut"
-        while True:
-            try:
-                data = os.pread(self.handle, _AT_ONCE, offset)
-            except OSError as error:
-                return error.strerror or str(error)
-            if not data:
-                return ""
-            offset += len(data)
-            while data:
-                data = data[os.write(target, data) :]
+        with open(self.handle, "rb", closefd=False) as held:
+            held.seek(0)
+            while True:
+                try:
+                    data = held.read(_AT_ONCE)
+                except OSError as error:
+                    return error.strerror or str(error)
+                if not data:
+                    return ""
+                target.write(data)
 
 
 def _identity(about: os.stat_result) -> Identity:

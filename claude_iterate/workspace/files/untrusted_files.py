@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import json
 import os
 import re
@@ -33,33 +34,15 @@ _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
 _TEMPORARY = re.compile(r"\.(?P<target>.+)\.[a-z0-9_]{8}\.tmp")
 
 
-class Fingerprint(msgspec.Struct, frozen=True):
-    """Equal fingerprints mean that the file was not written in between, not even with the same content."""
-
-    inode: int
-    modified: int
-    size: int
-    content: bytes
-
-
 class Found(msgspec.Struct, frozen=True):
-    """The first bytes of a regular file, whether they are all of it, its fingerprint, and how many names it has."""
+    """The first bytes of a regular file, whether they are all of it, and how many names it has. Equal ones mean that
+    the file was not written in between, not even with the same content."""
 
     data: bytes
     whole: bool
-    fingerprint: Fingerprint
-    names: int = 1
-
-
-class Snapshot(msgspec.Struct, frozen=True):
-    """The content, None when there is no file, and the fingerprint, which shows a rewrite with the same text too."""
-
-    data: bytes | None
-    fingerprint: Fingerprint | None = None
-
-    def is_newer_than(self, before: Snapshot) -> bool:
-        """True when the file is there and was written since."""
-        return self.data is not None and self.fingerprint != before.fingerprint
+    inode: int
+    modified: int
+    names: int
 
 
 def read(path: Path, most: int = MOST) -> bytes | None:
@@ -88,8 +71,7 @@ def look(path: Path, most: int = MOST, links: bool = True) -> Found:
         data = _first(handle, most + 1, about.st_size)
     finally:
         os.close(handle)
-    seen = Fingerprint(about.st_ino, about.st_mtime_ns, about.st_size, data)
-    return Found(data[:most], len(data) <= most, seen, about.st_nlink)
+    return Found(data[:most], len(data) <= most, about.st_ino, about.st_mtime_ns, about.st_nlink)
 
 
 def _first(handle: int, most: int, size: int) -> bytes:
@@ -103,20 +85,20 @@ def _first(handle: int, most: int, size: int) -> bytes:
     return b"".join(pieces)
 
 
-def snapshot(path: Path) -> Snapshot:
+def snapshot(path: Path) -> Found | None:
     """The file now, to see afterwards whether it was written since: an old file proves nothing. One that is there and
     cannot be read, or that is far too large, is a WorkspaceProblem."""
     try:
         found = look(path)
     except FileNotFoundError:
-        return Snapshot(None)
+        return None
     except OSError as error:
         raise WorkspaceProblem(
             f"{path} cannot be read: {error.strerror}.", "Move it away, or check its permissions."
         ) from None
     if not found.whole:
         raise WorkspaceProblem(f"{path} is larger than {MOST >> 20} MiB.", "Move it away, or shorten it.")
-    return Snapshot(found.data, found.fingerprint)
+    return found
 
 
 def is_folder(path: Path) -> bool | None:
@@ -146,15 +128,20 @@ def open_replacement(path: Path, private: bool = False, follow: bool = True) -> 
     private.
     """
     target = Path(os.path.realpath(path)) if follow else path
-    remove_abandoned(target.parent, target.name)
-    file = _locked_file(target)
+    find_abandoned(target.parent, target.name, remove=True)
+    before = None
+    with contextlib.suppress(OSError):
+        before = None if private else target.stat().st_mode & 0o777
+    # A new file of ours is as open as any other file the user makes.
+    is_new = before is None and not private
+    file = _locked_file(target, 0o666 if is_new else 0o600)
     try:
         with file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-            if not private:
-                os.chmod(file.name, _mode_for(target))
+            if before is not None:
+                os.fchmod(file.fileno(), before)
             os.replace(file.name, target)
     except BaseException as error:
         with contextlib.suppress(OSError):
@@ -181,27 +168,19 @@ def write_json(path: Path, document: Any) -> None:
     write_text(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
 
 
-def find_abandoned(folder: Path, *targets: str) -> list[Path]:
-    """Temporary files that killed writers left in the folder; only those of `targets`, if any are named."""
-    return [path for path in _temporary_files(folder, targets) if _with_free_lock(path)]
-
-
-def remove_abandoned(folder: Path, *targets: str) -> None:
-    """Remove what `abandoned` finds. What cannot be removed stays."""
-    for path in _temporary_files(folder, targets):
-        _with_free_lock(path, remove=True)
-
-
-def _temporary_files(folder: Path, targets: tuple[str, ...]) -> list[Path]:
+def find_abandoned(folder: Path, *targets: str, remove: bool = False) -> list[Path]:
+    """Temporary files that killed writers left in the folder; only those of `targets`, if any are named. What cannot be
+    removed stays."""
     try:
-        names = os.listdir(folder)
+        names = sorted(os.listdir(folder))
     except OSError:
         return []
-    found = ((name, _TEMPORARY.fullmatch(name)) for name in sorted(names) if name.endswith(".tmp"))
-    return [folder / name for name, match in found if match and (not targets or match["target"] in targets)]
+    found = ((folder / name, _TEMPORARY.fullmatch(name)) for name in names)
+    ours = [path for path, match in found if match and (not targets or match["target"] in targets)]
+    return [path for path in ours if _has_free_lock(path, remove)]
 
 
-def _with_free_lock(path: Path, remove: bool = False) -> bool:
+def _has_free_lock(path: Path, remove: bool) -> bool:
     """True for a regular file that no writer has locked. It is removed under the lock, before a writer can take it."""
     with contextlib.suppress(OSError):
         if not os.path.isfile(path):
@@ -218,15 +197,16 @@ def _with_free_lock(path: Path, remove: bool = False) -> bool:
     return False
 
 
-def _locked_file(target: Path) -> IO[bytes]:
-    """A new temporary file with a lock on it.
+def _locked_file(target: Path, mode: int) -> IO[bytes]:
+    """A new temporary file beside the target, with a lock on it.
 
     Between making and locking it another process may take it for abandoned: then we make another one. Where files
     cannot be locked (some network disks), no process takes it for abandoned, and we go on without a lock.
     """
     while True:
+        path = f"{target.parent}/.{target.name}.{os.urandom(4).hex()}.tmp"
         try:
-            file = _new_file(target)
+            file = open(path, "xb", opener=lambda name, flags: os.open(name, flags, mode))
         except FileExistsError:
             continue
         locked = try_lock(file.fileno())
@@ -234,22 +214,7 @@ def _locked_file(target: Path) -> IO[bytes]:
             return file
         file.close()
         with contextlib.suppress(OSError):
-            os.unlink(file.name)
-
-
-def _new_file(target: Path) -> IO[bytes]:
-    """A private file beside the target, as `tempfile` would make it, without the price of its import."""
-    path = f"{target.parent}/.{target.name}.{os.urandom(4).hex()}.tmp"
-    return open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600))
-
-
-def _mode_for(target: Path) -> int:
-    with contextlib.suppress(OSError):
-        return target.stat().st_mode & 0o777
-    # Ours is private while it is written; a new file of ours is as open as any other file the user makes.
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
+            os.unlink(path)
 
 
 def sync_folder(folder: Path) -> None:
@@ -262,31 +227,21 @@ def sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
-class Confinement:
-    """The folders that a sandbox shows, as they were before Claude could change anything."""
-
-    def __init__(self, *folders: Path) -> None:
-        self._folders = [folder.resolve() for folder in folders]
-
-    def refuse_links_out(self, paths: Iterable[Path]) -> None:
-        """A WorkspaceProblem for the first path, or anything in it if it is a folder, that really lies outside."""
-        for path in paths:
-            for found in (path, *_walk(path)):
-                if found.is_symlink() or found.exists():
-                    self._judge(found)
-
-    def _judge(self, path: Path) -> None:
-        try:
-            real = path.resolve()
-        except (OSError, RuntimeError):  # a link to itself
-            real = Path(os.sep)
-        if not any(real.is_relative_to(folder) for folder in self._folders):
-            raise WorkspaceProblem(
-                f"{path} leads out of the project, and this run is in a sandbox: it is not read for Claude.",
-                f"Put a copy in its place: cp --remove-destination {real} {path}",
-            )
+def refuse_links_out(paths: Iterable[Path], folders: Iterable[Path]) -> None:
+    """A WorkspaceProblem for the first path, or anything in it if it is a folder, that really lies outside of all
+    `folders`: what a sandbox shows, as it was before Claude could change anything."""
+    for path in paths:
+        for place, inner, files in itertools.chain([(os.curdir, [], [str(path)])], os.walk(path)):
+            for found in (Path(place, name) for name in [*inner, *files]):
+                if os.path.lexists(found) and not any(_real(found).is_relative_to(folder) for folder in folders):
+                    raise WorkspaceProblem(
+                        f"{found} leads out of the project, and this run is in a sandbox: it is not read for Claude.",
+                        f"Put a copy in its place: cp --remove-destination {_real(found)} {found}",
+                    )
 
 
-def _walk(folder: Path) -> Iterable[Path]:
-    for place, folders, files in os.walk(folder):
-        yield from (Path(place, name) for name in (*folders, *files))
+def _real(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):  # a link to itself
+        return Path(os.sep)

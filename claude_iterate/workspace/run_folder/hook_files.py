@@ -10,7 +10,6 @@ from pathlib import Path
 import msgspec
 
 from claude_iterate.core.events.enums import Point
-from claude_iterate.workspace.layout import Layout
 
 PROJECT, WORKSPACE = "project", "workspace"
 POINTS = (Point.STARTED, Point.NEXT_ITERATION, Point.ITERATION_FINISHED, Point.FINISHED)
@@ -34,11 +33,6 @@ def folders(root: Path, workspace: Path | None) -> list[tuple[str, Path]]:
     """Where hooks are looked for, in the order in which they run."""
     usual = [(PROJECT, root / "claude-iterate" / "hooks")]
     return [*usual, (WORKSPACE, workspace / "hooks")] if workspace is not None else usual
-
-
-def may_have_hooks(layout: Layout) -> bool:
-    """There may be hooks. A cheap look."""
-    return any(os.path.isdir(folder) for _, folder in folders(layout.project, layout.folder))  # noqa: PTH112
 
 
 def find(root: Path, workspace: Path | None) -> list[HookFile]:

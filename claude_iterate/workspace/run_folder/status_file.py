@@ -24,7 +24,8 @@ class StatusSnapshot(msgspec.Struct, frozen=True):
     """One look at the file."""
 
     reading: Reading | None
-    fingerprint: untrusted_files.Fingerprint | None
+    file: untrusted_files.Found | None
+    """Says whether the file was written since."""
 
 
 def look(path: Path) -> StatusSnapshot:
@@ -41,7 +42,7 @@ def look(path: Path) -> StatusSnapshot:
     reading = status.parse(found.data)
     if found.names > 1 and not reading.identity:  # the id would say in which iteration it was written
         return StatusSnapshot(Reading(None, (authorship.SHARED,)), None)
-    return StatusSnapshot(reading, found.fingerprint)
+    return StatusSnapshot(reading, found)
 
 
 def changed_at(path: Path) -> float | None:
