@@ -21,7 +21,7 @@ from claude_iterate.core.formats import plain
 from claude_iterate.core.redact import mask_secrets
 from claude_iterate.core.settings.catalogue import Setting, canonical, catalogue, is_group, snake
 from claude_iterate.core.settings.kinds import Kind
-from claude_iterate.core.settings.layers import accept_text, unknown_key
+from claude_iterate.core.settings.layers import accept_text, flatten, unknown_key
 from claude_iterate.errors import SettingsProblem, UsageProblem
 from claude_iterate.system.files import try_lock
 from claude_iterate.workspace import metadata, settings_reader
@@ -78,7 +78,8 @@ def unset(path: Path, spelled: str) -> bool:
     """Remove a key in all its spellings; False when it was not there."""
     setting = setting_named(spelled)
     was_set = _own_value(path, setting) is not UNSET
-    _change(path, setting, lambda _own: UNSET)
+    if was_set:
+        _change(path, setting, lambda _own: UNSET)
     return was_set
 
 
@@ -136,25 +137,21 @@ def remove(path: Path, spelled: str, *words: str) -> list[str]:
 
 def _change(path: Path, setting: Setting, update: Callable[[Any], Any]) -> Any:
     """Replace the file's own value by what `update` makes of it; UNSET stands for none. Returns the new value."""
-    own = _own_value(path, setting)
-    if update(own) is UNSET and own is UNSET:  # known before locking, which makes the folder
-        return UNSET
     with _lock(path):
         now = update(_own_value(path, setting))
-        if now is UNSET:
-            _rewrite(path, setting, lambda document, _style: _drop(document, setting.key))
-        else:
-            _rewrite(path, setting, lambda document, style: _put(document, setting, now, style))
+        _rewrite(path, setting, now)
     return now
 
 
 def _own_value(path: Path, setting: Setting) -> Any:
     """The value that the file sets, in any spelling; UNSET when it does not. The last spelling counts."""
-    found: Any = UNSET
-    for document in _documents(path):
-        for group, name in _places(document, setting.key):
-            found = group[name]
-    return found
+    if path.name == ".metadata.json":
+        about = metadata.read(path)
+        documents: list[Document] = [about.document, about.own_settings]
+    else:
+        documents = [settings_reader.read_document(path)] if path.exists() else []
+    places = [place for document in documents for place in _places(document, setting.key)]
+    return places[-1][0][places[-1][1]] if places else UNSET
 
 
 def _words(setting: Setting, own: Any) -> list[str]:
@@ -207,23 +204,23 @@ def _as_stored(kind: Kind, text: str, accepted: Any) -> Any:
     return plain(accepted)
 
 
-def _rewrite(path: Path, setting: Setting, change: Callable[[Document, str], None]) -> None:
+def _rewrite(path: Path, setting: Setting, value: Any) -> None:
     if path.name == ".metadata.json":
         about = metadata.read(path)
         document = about.document | {"config": about.own_settings}
         # The original kept these settings beside `config`; the new value must be the only one.
-        _drop(document, setting.key)
-        change(document["config"], "snake")
+        _put(document, setting, UNSET, "snake")
+        _put(document["config"], setting, value, "snake")
         untrusted_files.write_json(path, document)
     elif path.suffix == ".json":
         document = settings_reader.read_document(path)
-        change(document, "camel")
+        _put(document, setting, value, "camel")
         untrusted_files.write_json(path, document)
     else:
-        _rewrite_toml(path, setting, change)
+        _rewrite_toml(path, setting, value)
 
 
-def _rewrite_toml(path: Path, setting: Setting, change: Callable[[Document, str], None]) -> None:
+def _rewrite_toml(path: Path, setting: Setting, value: Any) -> None:
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
@@ -232,12 +229,13 @@ def _rewrite_toml(path: Path, setting: Setting, change: Callable[[Document, str]
         settings_reader.read_document(path)  # its error messages are better than those of tomlkit
         text = settings_reader.read_text(path)
     expected: dict[str, Any] = tomllib.loads(text)
-    change(expected, "snake")
+    _put(expected, setting, value, "snake")
     try:
         document = tomlkit.parse(text)
-        change(document, "snake")
+        _put(document, setting, value, "snake")
         written = tomlkit.dumps(document)
-        as_meant = _without_empty_groups(tomllib.loads(written)) == _without_empty_groups(expected)
+        # Without groups that hold nothing: TOML may leave out the header of an empty one.
+        as_meant = dict(flatten(tomllib.loads(written))) == dict(flatten(expected))
     except (TOMLKitError, tomllib.TOMLDecodeError):
         as_meant = False
     if not as_meant:
@@ -245,25 +243,6 @@ def _rewrite_toml(path: Path, setting: Setting, change: Callable[[Document, str]
             f"{path} is too unusual to be changed by this command.", f"Set `{setting.key}` with an editor."
         )
     untrusted_files.write_text(path, written)
-
-
-def _without_empty_groups(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """The document without groups that hold nothing: TOML may leave out the header of an empty one."""
-    found = {}
-    for name, value in document.items():
-        group = isinstance(value, Mapping) and is_group(prefix + name)
-        inner = _without_empty_groups(value, f"{prefix}{name}.") if group else value
-        if inner or not group:
-            found[name] = inner
-    return found
-
-
-def _documents(path: Path) -> list[Document]:
-    """The tables of a file that may hold settings."""
-    if path.name == ".metadata.json":
-        about = metadata.read(path)
-        return [about.document, about.own_settings]
-    return [settings_reader.read_document(path)] if path.exists() else []
 
 
 def _places(document: Document, key: str, prefix: str = "") -> list[tuple[Document, str]]:
@@ -278,7 +257,12 @@ def _places(document: Document, key: str, prefix: str = "") -> list[tuple[Docume
 
 
 def _put(document: Document, setting: Setting, value: Any, style: str) -> None:
+    """Give the setting this value; UNSET removes it in every spelling."""
     places = _places(document, setting.key)
+    if value is UNSET:
+        for group, name in places:
+            del group[name]
+        return
     if places:
         # Of two spellings in one file the last one counts, so that is the one to change.
         group, name = places[-1]
@@ -314,11 +298,6 @@ def _change_list(there: list[Any], wanted: list[Any]) -> bool:
         if word not in there:
             there.append(word)
     return list(there) == wanted
-
-
-def _drop(document: Document, key: str) -> None:
-    for group, name in _places(document, key):
-        del group[name]
 
 
 def _spelling(setting: Setting, style: str) -> str:

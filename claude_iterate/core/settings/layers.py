@@ -57,7 +57,7 @@ def layer_from_document(kind: str, place: str, document: Mapping[str, Any]) -> L
     if type(document.get("verbose")) is bool:  # the original's: a level of output, which `outputLevel` says better
         values |= {"output": "verbose"} if document["verbose"] else {}
         document = {name: value for name, value in document.items() if name != "verbose"}
-    for spelled, value in _flatten(document, ""):
+    for spelled, value in flatten(document):
         key = canonical(spelled)
         if key is None:
             raise unknown_key(spelled, place)
@@ -147,11 +147,11 @@ def _accept(accept: Callable[[Any], Any], value: Any, where: str, more: str = ""
         raise SettingsProblem(f"{where} cannot be {shorten(repr(value), 60)}.", f"Expected {refused}.{more}") from None
 
 
-def _flatten(document: Mapping[str, Any], prefix: str) -> Iterable[tuple[str, Any]]:
+def flatten(document: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
     """Dotted keys and values. A table that is itself a value (such as `claude.env`) is not opened."""
     for name, value in document.items():
         key = f"{prefix}{name}"
         if isinstance(value, Mapping) and is_group(key):
-            yield from _flatten(value, key + ".")
+            yield from flatten(value, key + ".")
         else:
             yield key, value
