@@ -267,7 +267,7 @@ def _last_run(layout: Layout, check: str, about: Metadata) -> Iterator[Finding]:
             yield Finding(check, "warning", "its last run was killed", f"Continue: {step}")
     journals = metadata_updates.refresh_from_journals(layout, about)
     if journals != about and not journals.is_running:
-        older = metadata.has_newer_runs(about, str(layout.folder))
+        older = metadata.has_newer_runs(about, layout)
         why = "git may have put back an older one" if older else "it was killed before it could write that"
         message = f"its last run ended, and .metadata.json does not say so: {why}"
         yield Finding(check, "warning", message, FIX, lambda: _catch_up(check, layout))

@@ -71,7 +71,7 @@ class WorkspaceState(msgspec.Struct, frozen=True):
         the run, or if there are runs that it does not know.
         """
         layout, said_running, run = records.layout, about.is_running, None
-        if said_running or metadata.has_newer_runs(about, str(layout.folder)):
+        if said_running or metadata.has_newer_runs(about, layout):
             about = refresh_from_journals(layout, about, lambda run: records.story(run).state)
         if said_running or about.is_running:
             story = records.story(about.run.id)

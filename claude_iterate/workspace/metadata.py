@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -17,6 +16,7 @@ from msgspec.structs import replace
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.errors import NewerFormat, SettingsProblem, WorkspaceProblem
 from claude_iterate.workspace.files import untrusted_files
+from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_summary import PlanCounts, Progress, WorktreeSummary
 
 FORMAT = 3
@@ -29,8 +29,6 @@ _ORIGINAL_SETTINGS: dict[str, tuple[Any, ...]] = {
     "notifyEvents": (["all"],),
 }
 """The settings of the original, with the default values of its versions."""
-_OPTIONAL = frozenset({"progress", "knownBy", "plan", "worktree", "completion", "reportOfTaskBefore"})
-"""Keys of the last run that are left out where they say nothing."""
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Kind = TypeVar("Kind", bound=msgspec.Struct)
 
@@ -46,7 +44,7 @@ class Completion(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     task: str = ""
 
 
-class LastRun(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class LastRun(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """The last run of `claude-iterate run`, as its summary was when it was noted."""
 
     id: str = ""
@@ -159,12 +157,6 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         """The newest run that the summary has heard of."""
         return max(self.run.id, self.reset_after, self.verified_by)
 
-    def with_total_cost(self, total: float, is_lower_bound: bool) -> Metadata:
-        """What all runs cost; it never becomes less."""
-        if total <= self.total_cost_usd:
-            return self
-        return replace(self, total_cost_usd=round(total, 6), total_cost_is_lower_bound=is_lower_bound)
-
 
 def parse(document: dict[str, Any], path: Path = Path(".metadata.json")) -> Metadata:
     """The values of a document."""
@@ -220,31 +212,23 @@ def write(path: Path, about: Metadata) -> None:
 def changed_document(about: Metadata) -> dict[str, Any]:
     """The document as it was read, with what changed since."""
     before, now = _known_values(parse(about.document)), _known_values(about)
-    changed = [name for name in now if now[name] != before[name]]
-    document = {name: value for name, value in about.document.items() if name not in changed or now[name] is not None}
-    for name in changed:
+    document = dict(about.document)
+    for name in [name for name in now if now[name] != before[name]]:
+        there = document.pop(name, None) if now[name] is None else document.get(name)
         if now[name] is not None:
-            there = document.get(name)
             document[name] = there | now[name] if name == "verification" and isinstance(there, dict) else now[name]
     return document
 
 
 def _known_values(about: Metadata) -> dict[str, Any]:
     found: dict[str, Any] = msgspec.to_builtins(replace(about, document={}, path=""))
-    run = found["run"]
-    if run is not None:
-        found["run"] = {name: value for name, value in run.items() if value or name not in _OPTIONAL}
     return found
 
 
-def has_newer_runs(about: Metadata, folder: str) -> bool:
-    """True when the workspace in this folder has runs that the summary does not know: git, or a copy, put an older
-    summary there. Only the names of the runs are looked at."""
-    try:
-        newest = max((name for name in os.listdir(f"{folder}/runs") if name[:1].isdigit()), default="")  # noqa: PTH208
-    except OSError:
-        return False
-    return newest > about.newest_known_run
+def has_newer_runs(about: Metadata, layout: Layout) -> bool:
+    """True when the workspace has runs that the summary does not know: git, or a copy, put an older summary there. Only
+    the names of the runs are looked at."""
+    return max(layout.run_ids(), default="") > about.newest_known_run
 
 
 def original_settings(document: dict[str, Any]) -> dict[str, Any]:

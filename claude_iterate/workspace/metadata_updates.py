@@ -46,8 +46,10 @@ def record_run(layout: Layout, state: RunState, run: str, running: bool) -> None
         return
     if short.purpose in _SETUPS and not running:
         count_setup(layout)
-    before = metadata.read(layout.metadata)
-    about = before.with_total_cost(short.total_cost_usd, short.total_cost_is_lower_bound)
+    about = before = metadata.read(layout.metadata)
+    if short.total_cost_usd > about.total_cost_usd:  # it never becomes less
+        total, partly = round(short.total_cost_usd, 6), short.total_cost_is_lower_bound
+        about = replace(about, total_cost_usd=total, total_cost_is_lower_bound=partly)
     verified = short.purpose == "verify" and short.proven is not None
     if short.purpose == "run" or verified:
         about = _with_run(about, short, state, layout)
@@ -84,24 +86,23 @@ def catch_up(layout: Layout) -> str:
 
 
 def _with_newer_runs(layout: Layout, about: Metadata, read: Callable[[str], RunState]) -> Metadata:
-    proven = ""
-    idle: list[tuple[str, RunState]] = []
+    """With a `verify` since the last run, that run, and those before it up to one that worked: idle ones leave how the
+    task was completed."""
+    newer: list[tuple[str, RunState]] = []
+    idle = 0
     for run in reversed([run for run in layout.run_ids()[-_MOST_NEWER:] if run > about.newest_known_run]):
         started = journal_reader.beginning(layout.journal(run))
-        if started is None or started.dry_run or started.purpose not in {"run", "verify"}:
+        if started is None or started.dry_run:
             continue
-        if started.purpose == "run":
-            state = read(run)
-            idle.insert(0, (run, state))
-            if _did_work(state) or len(idle) == _MOST_IDLE:
+        if started.purpose == "verify" and not newer:
+            newer.append((run, read(run)))
+        elif started.purpose == "run":
+            newer.append((run, read(run)))
+            idle += 1
+            if idle == _MOST_IDLE or _did_work(newer[-1][1]):
                 break
-        elif not idle:
-            proven = proven or run
-    for run, state in idle:
+    for run, state in reversed(newer):
         about = _with_run(about, _summary(run, state), state)
-    if proven:
-        state = read(proven)
-        about = _with_run(about, _summary(proven, state), state)
     return about
 
 

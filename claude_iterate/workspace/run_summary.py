@@ -173,13 +173,15 @@ def summarise(kind: type[Kind], run: str, state: RunState, running: bool, **more
     started, finished = state.started or _UNKNOWN, state.finished
     over = finished is not None and not running
     failed = state.last_outcome if state.last_outcome and state.last_outcome.kind != "ok" else None
-    spent = state.spending
+    spent, proof = state.spending, state.proof
     real = not started.dry_run  # what a dry run says of money and proof is made up
     handed = carry_over(state) if real else started.carried
+    items = items_done(state)
     return kind(
         id=run,
         purpose=started.purpose,
         mode=started.mode,
+        plan=plan_counts(state),
         state="running" if running else "finished" if finished else "unfinished",
         started=_moment(state.started_at),
         finished=_moment(state.last_at) if over else None,
@@ -200,8 +202,13 @@ def summarise(kind: type[Kind], run: str, state: RunState, running: bool, **more
         last_error=f"{failed.kind}: {failed.message}" if failed and failed.message else "",
         paused=state.paused and not finished,
         waiting=Waiting(state.wait.why, formats.moment(state.wait.until)) if state.wait and not finished else None,
-        progress=_progress(state),
-        **_of_claim(state, real),
+        progress=Progress(items.done, items.total) if items is not None else None,
+        claims=state.claim.judged,
+        proven=proof.passed if proof is not None and real else None,
+        known_by=(finished.known_by or None) if finished else None,
+        about_claim=finished.about_claim if finished else "",
+        changes=changes(state.changes),
+        flaky=proof.flaky if proof is not None else (),
         breaker=_breaker(state),
         goes_on_with=started.resumed.run if started.resumed else None,
         log=started.log,
@@ -245,20 +252,6 @@ def _worktree(state: RunState) -> WorktreeSummary | None:
     return WorktreeSummary(made.path, made.branch, made.base, *known)
 
 
-def _of_claim(state: RunState, real: bool) -> dict[str, Any]:
-    """The last claim of completion: how it is known, whether it held, and what else is to be said of it."""
-    finished, proof = state.finished, state.proof
-    return {
-        "plan": plan_counts(state),
-        "claims": state.claim.judged,
-        "proven": proof.passed if proof is not None and real else None,
-        "known_by": (finished.known_by or None) if finished else None,
-        "about_claim": finished.about_claim if finished else "",
-        "changes": changes(state.changes),
-        "flaky": proof.flaky if proof is not None else (),
-    }
-
-
 def plan_counts(state: RunState) -> PlanCounts | None:
     """The plan as the run last read it; None where it reads none."""
     plan = state.plans.now
@@ -267,22 +260,17 @@ def plan_counts(state: RunState) -> PlanCounts | None:
 
 def changes(found: Iterable[ProofChange]) -> tuple[ChangeView, ...]:
     """Changes in the form that readers see."""
-    return tuple(ChangeView(change.kind, change.path, change.how, change.earlier) for change in found)
+    return tuple(msgspec.convert(change, ChangeView, from_attributes=True) for change in found)
 
 
 def counts(tokens: Tokens) -> TokenCounts:
     """Tokens in the form that readers see."""
-    return TokenCounts(tokens.input, tokens.output, tokens.cache_read, tokens.cache_creation)
+    return msgspec.convert(tokens, TokenCounts, from_attributes=True)
 
 
 def progress(status: Status | None) -> Progress | None:
     """How far a report says the work is; None when it counts nothing."""
     return Progress(status.completed or 0, status.total) if status is not None and status.total else None
-
-
-def _progress(state: RunState) -> Progress | None:
-    items = items_done(state)
-    return Progress(items.done, items.total) if items is not None else None
 
 
 def _moment(at: float) -> str | None:
