@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import subprocess
 import sys
@@ -11,8 +10,10 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from claude_iterate.core.events import Entry, RunStarted
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.system import processes
 from claude_iterate.system.files import try_lock
@@ -144,9 +145,9 @@ def journal(folder: Path, log: Path, pid: int, *more: str) -> None:
     """The journal of a run that this process began."""
     path = folder / "runs" / "000001-20260101-000000-aaaaaa" / "events.ndjson"
     path.parent.mkdir(parents=True, exist_ok=True)
-    birth = processes.start_identity(pid)
-    began = {"event": "RunStarted", "pid": pid, "host": os.uname().nodename, "birth": birth, "log": str(log)}
-    lines = [json.dumps({"seq": 1, "at": 1.0, "elapsed": 0.0, "event": began}), *more]
+    birth, host = processes.start_identity(pid), os.uname().nodename
+    began = RunStarted("r", "w", "loop", 1, pid, host, "0", (), log=str(log), birth=birth)
+    lines = [msgspec.json.encode(Entry(1, 1.0, 0.0, began)).decode(), *more]
     path.write_text("\n".join(lines) + "\n")
 
 

@@ -10,13 +10,11 @@ another name stays, with a warning. Nothing in the folder can stop the runner.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -35,13 +33,14 @@ _MOST_WARNINGS = 3
 
 
 class Request(msgspec.Struct, frozen=True):
-    """What the user wants the run to do."""
+    """What the user wants the run to do, or another run of it. `until` and the rest are those of a `hold`."""
 
     verb: str
     now: bool = False
     by: str = ""
     until: float = 0.0
     detail: str = ""
+    run: str = ""
 
 
 def post(layout: Layout, run: str, verb: str, now: bool = False, **more: str | float) -> str:
@@ -143,30 +142,20 @@ class RequestFolder:
 
     def _read(self, path: Path) -> Request | str:
         """The request, or why it is not one."""
-        document: Any = None
-        with contextlib.suppress(OSError, ValueError, RecursionError):
+        try:
             if not path.is_file() or path.is_symlink():
                 return "it is not a plain file"
             found = untrusted_files.look(path, _LARGEST)
             if not found.whole:
                 return "it is too large for a request"
-            document = json.loads(found.data)
-        if not isinstance(document, dict):
+            request = msgspec.json.decode(found.data, type=Request)
+        except (OSError, ValueError, RecursionError):
             return "it is not a request"
-        if document.get("verb") == HOLD and document.get("run") == self._run:
-            return _hold(document)
-        if document.get("verb") not in VERBS:
+        if request.verb not in {*VERBS, HOLD}:
             return "it asks for something unknown"
-        if document.get("run") != self._run:
+        if request.run != self._run:
             return "it was meant for another run"
-        return Request(document["verb"], document.get("now") is True)
-
-
-def _hold(document: dict[str, Any]) -> Request | str:
-    until, by, detail = document.get("until"), document.get("by"), document.get("detail", "")
-    if not isinstance(until, int | float) or not isinstance(by, str) or not isinstance(detail, str):
-        return "it is not a request"
-    return Request(HOLD, by=by, until=float(until), detail=detail)
+        return request
 
 
 def _answer_name(identity: str) -> str:

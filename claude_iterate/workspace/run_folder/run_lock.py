@@ -31,7 +31,6 @@ from claude_iterate.workspace.layout import Layout
 
 _RETRY_FOR = 0.5
 LIVES, DEAD, UNKNOWN = "lives", "dead", "unknown"
-_LONGEST_BEGINNING = 1024 * 1024
 
 
 class RunLock:
@@ -219,31 +218,18 @@ def living_runner(folder: Path) -> dict[str, Any] | None:
     has the same journal, but another path than the one that the run writes its log to."""
     layout = Layout(folder, folder)
     for run in reversed(layout.run_ids()):
-        entry = _first_entry(layout.journal(run))
-        about = entry.get("event") if entry else None
-        if not entry or not isinstance(about, dict) or about.get("event") != "RunStarted":
+        path = layout.journal(run)
+        entry = next(journal_reader.read(path), None) if path.is_file() else None
+        if entry is None or not isinstance(entry.event, RunStarted):
             continue
-        names = {key: about.get(key) for key in ("pid", "host", "birth")}
-        if (
-            not _is_of(folder, about.get("log"))
-            or fate(**names) != LIVES
-            or journal_reader.has_finished(layout.journal(run))
-        ):
+        about = entry.event
+        is_of_this_folder = os.path.realpath(Path(about.log).parent) == os.path.realpath(folder)
+        is_alive = is_of_this_folder and fate(about.pid, about.host, about.birth) == LIVES
+        if not is_alive or journal_reader.has_finished(path):
             return None
-        at = entry.get("at")
-        return names | {"started": formats.moment(at if isinstance(at, int | float) else 0), "run": run}
+        names = {"pid": about.pid, "host": about.host, "birth": about.birth}
+        return names | {"started": formats.moment(entry.at), "run": run}
     return None
-
-
-def _first_entry(path: Path) -> dict[str, Any] | None:
-    with contextlib.suppress(OSError, ValueError, RecursionError), path.open("rb") as file:
-        found = json.loads(file.readline(_LONGEST_BEGINNING))
-        return found if isinstance(found, dict) else None
-    return None
-
-
-def _is_of(folder: Path, log: Any) -> bool:
-    return isinstance(log, str) and os.path.realpath(os.path.dirname(log)) == os.path.realpath(folder)  # noqa: PTH120
 
 
 def _namespace(identity: str) -> str:
