@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Iterator
+from typing import Literal
 
 from claude_iterate.core import formats
 from claude_iterate.core.events import ProofChange
@@ -11,7 +13,6 @@ from claude_iterate.core.rules.endings import WAVERED
 from claude_iterate.core.tones import UNPROVEN, Line, state_words, tone
 from claude_iterate.system.files import near
 from claude_iterate.text import local_times, run_lines
-from claude_iterate.text.ending_lines import next_actions
 from claude_iterate.text.proof_lines import CUTS, SHOWN, describe_changes, requirements_met, tail, verdict_words
 from claude_iterate.views.history_view import lost_journals, work_line
 from claude_iterate.views.run_view import RunView
@@ -22,6 +23,35 @@ from claude_iterate.workspace.run_summary import Waiting
 
 _TOOL = 80
 """Characters of what Claude is doing."""
+_RUNNING = (
+    ("logs {name} --follow", "watch it"),
+    ('note {name} "..."', "tell the next iteration something"),
+)
+_BEGIN = (("run {name}", "begin"), ("validate {name}", "let Claude grade the instructions"))
+_AFTER = (
+    ("report {name}", "the whole task on one page"),
+    ("history {name}", "time and cost of each iteration"),
+    ("logs {name}", "everything that Claude did"),
+)
+_STEER = (*_RUNNING, ("pause {name}", "hold after this iteration"), ("stop {name}", "end after this iteration"))
+ACTIONS = {
+    "new": _BEGIN,
+    "new_task": (*_BEGIN, *_AFTER),
+    **dict.fromkeys(("starting", "running", "verifying"), _STEER),
+    "stopping": (("stop {name} --now", "end it at once"), *_RUNNING[:1]),
+    "paused": (("resume {name}", "go on"), ("stop {name}", "end the run"), *_RUNNING),
+    "waiting": (("retry {name}", "try now"), ("stop {name}", "end the run"), *_RUNNING),
+    "copy": (("reset {name}", "start again here, beside the original"), *_AFTER),
+    "planned": (
+        ("build {name}", "work off the plan"),
+        ("plan {name} --show", "see the tasks"),
+        ("plan {name}", "plan again"),
+        *_AFTER,
+    ),
+    "completed": (*_AFTER, ("verify {name}", "prove it"), ("archive save {name}", "put it away")),
+}
+CONTINUE = (("run {name}", "go on"), *_AFTER, ("edit {name}", "improve the instructions"))
+"""Commands and what they are for, the likeliest first."""
 
 
 def workspace_lines(view: WorkspaceView, now: float, program: str, paste: Callable[[str], str]) -> Iterator[Line]:
@@ -32,7 +62,6 @@ def workspace_lines(view: WorkspaceView, now: float, program: str, paste: Callab
     yield from _progress(view)
     yield from _next(view, program)
     yield from _last_run(view, now)
-    yield from _worktree(view)
     if view.last_dry_run is not None:
         yield _dim(_dry_run(view.last_dry_run, now))
     counters = view.counters
@@ -70,8 +99,17 @@ def _state(view: WorkspaceView, now: float) -> Iterator[Line]:
     run = view.last_run
     if run is None:
         return
-    if run.reason:
-        yield Line(f"  {_ending(view, run)}")
+    proof = view.proof
+    if (
+        run.reason
+        and proof is not None
+        and proof.purpose == "verify"
+        and proof.passed is not None
+        and proof.run > run.id
+    ):
+        yield Line(f"  The last run ended as {run.reason}; verify has found since: {verdict(proof)[0]}")
+    elif run.reason:
+        yield Line(f"  Ended: {run.reason}. {run.cause}")
     # The last iteration's error is news only if the run did not end with it.
     error = "" if run.last_error.partition(": ")[2] in f"{run.detail}\n{run.cause}" else run.last_error
     changes = [ProofChange(one.kind, one.path, one.how, earlier=one.earlier) for one in run.changes]
@@ -93,12 +131,14 @@ def _status(view: WorkspaceView, now: float) -> str:
         since = f"began {local_times.when(str(who['started']), now)}" if "started" in who else "began a moment ago"
         doing = _wait(run.waiting, now) if run and run.waiting else view.state
         exactly = f", {doing}" if doing != "running" else ""
-        paused = f", {_pause(run)}" if run and run.paused and doing != "paused" else ""
-        return f"running now (pid {who.get('pid', 'unknown')}, {since}){exactly}{paused}"
+        if run and run.paused and doing != "paused":
+            busy = run.condition == "running" and run.iteration
+            exactly += ", pauses after this iteration" if busy else ", paused"
+        return f"running now (pid {who.get('pid', 'unknown')}, {since}){exactly}"
     if view.copy_of is not None:
         return f"a copy of a workspace that is running now (pid {view.copy_of.pid})"
     if view.status == "interrupted":
-        step = (view.last_run.next if view.last_run is not None else "") or f"claude-iterate run {view.name}"
+        step = (run.next if run is not None else "") or f"claude-iterate run {view.name}"
         return f"killed: the last run has no end. Continue: {step}"
     if view.state == "new_task":
         return "new task: the instructions changed since it was completed"
@@ -107,11 +147,6 @@ def _status(view: WorkspaceView, now: float) -> str:
 
 def _wait(wait: Waiting, now: float) -> str:
     return f"waiting until {local_times.day_and_time(wait.until, now)} ({run_lines.words_for(wait.why).short})"
-
-
-def _pause(run: RunView) -> str:
-    """What `pause` comes to while something is under way."""
-    return "pauses after this iteration" if run.condition == "running" and run.iteration else "paused"
 
 
 def _now(run: RunView, at: float) -> str:
@@ -135,14 +170,6 @@ def _whole(seconds: float) -> str:
     return f"{int(seconds)}s" if seconds < 60 else formats.duration(seconds)
 
 
-def _ending(view: WorkspaceView, run: RunView) -> str:
-    """How the last run ended. Where `verify` has judged since, its word counts."""
-    proof = view.proof
-    if proof is None or proof.purpose != "verify" or proof.passed is None or proof.run < run.id:
-        return f"Ended: {run.reason}. {run.cause}"
-    return f"The last run ended as {run.reason}; verify has found since: {verdict(proof)[0]}"
-
-
 def _proof(proof: EvidenceView, view: WorkspaceView) -> Iterator[Line]:
     """The evidence, check by check."""
     words, look = verdict(proof)
@@ -157,18 +184,16 @@ def _proof(proof: EvidenceView, view: WorkspaceView) -> Iterator[Line]:
         how = f"exit code {check.exit_code}" if check.exit_code is not None else CUTS.get(check.cut, "not run")
         how += f", {formats.join_names(check.gone)} is gone" if check.gone and check.exit_code != 0 else ""
         flaky = ", flaky: it ended in another way before, and no file changed since" if check.flaky else ""
-        passed = check.exit_code == 0
-        took = formats.duration(check.duration)
-        yield Line(f"{check.command}: {how} ({took}){flaky}", sign="good" if passed else "bad")
-        for line in () if passed else tail(check.output, SHOWN, "in the log"):
-            yield Line(f"      {line}")
+        sign: Literal["good", "bad"] = "good" if check.exit_code == 0 else "bad"
+        yield Line(f"{check.command}: {how} ({formats.duration(check.duration)}){flaky}", sign=sign)
+        if sign == "bad":
+            yield from (Line(f"      {line}") for line in tail(check.output, SHOWN, "in the log"))
     review = proof.review
     if review is not None:
         summary = f" - {review.summary}" if review.summary else ""
         text = f"review: {verdict_words(review.verdict)}{requirements_met(review.requirements)}{summary}"
         yield Line(text, sign="good" if review.verdict == "verified" else "bad")
-        for item in review.findings:
-            yield Line(f"      - {item}")
+        yield from (Line(f"      - {item}") for item in review.findings)
     if proof.wavered:
         yield Line(WAVERED, sign="warning")
 
@@ -213,9 +238,18 @@ def _next(view: WorkspaceView, program: str) -> Iterator[Line]:
     if names and view.state != "new_task":
         yield Line(f"  Next: {step}", bold=True)
     proven = view.proof is not None and view.proof.passed is True and view.known_by not in UNPROVEN
-    branch = run.worktree.branch if run is not None and run.worktree is not None else ""
     state = "paused" if run is not None and run.paused and view.state == "running" else view.state
-    known = next_actions(view.name, state, view.files["INSTRUCTIONS.md"], program, step, proven, branch)
+    actions = ACTIONS.get(state, CONTINUE)
+    if not view.files["INSTRUCTIONS.md"]:
+        actions = (("setup {name}", "write the instructions"),)
+    there = f" --worktree={shlex.quote(run.worktree.branch)}" if run is not None and run.worktree is not None else ""
+    known = [
+        (f"{program} {command.format(name=view.name)}{there if command.startswith('verify') else ''}", what)
+        for command, what in actions
+        if not (proven and command.startswith("verify"))
+    ]
+    if step and actions is CONTINUE:
+        known[0] = step, "the next step"
     found = [(command, what) for command, what in known if command != step or not names]
     width = max(len(command) for command, _ in found)
     yield Line("You can:")
@@ -246,20 +280,14 @@ def _last_run(view: WorkspaceView, now: float) -> Iterator[Line]:
     if run.totals is not None and (work := work_line(run.totals)):
         yield _dim(f"  {work}")
     tokens = run.tokens
-    if any((tokens.input, tokens.output, tokens.cache_read, tokens.cache_creation)):
+    if tokens.total:
         yield _dim(
             f"  Tokens: {short_count(tokens.input)} in, {short_count(tokens.output)} out,"
             f" {short_count(tokens.cache_read)} read from the cache, {short_count(tokens.cache_creation)} written to it"
         )
-
-
-def _worktree(view: WorkspaceView) -> Iterator[Line]:
-    """Its branch, and how to merge it when there is something to merge."""
-    tree = view.last_run.worktree if view.last_run is not None else None
-    if tree is None:
-        return
-    there = os.path.isdir(tree.path)  # noqa: PTH112 - Path.is_dir may raise
-    yield _dim(f"Worktree: branch {tree.branch}{f', in {tree.path}' if there else ''}")
+    if run.worktree is not None:
+        there = os.path.isdir(run.worktree.path)  # noqa: PTH112 - Path.is_dir may raise
+        yield _dim(f"Worktree: branch {run.worktree.branch}{f', in {run.worktree.path}' if there else ''}")
     if view.merge:
         yield _dim(f"  {'Commit and merge it' if ' && ' in view.merge else 'Merge it'}: {view.merge}")
 
