@@ -25,13 +25,12 @@ from claude_iterate.core.formats import plural
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.engine.run_spec import RunSpec
-from claude_iterate.errors import UsageProblem, WorkspaceProblem
+from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.views import run_view
 from claude_iterate.views.full_texts import full_texts
 from claude_iterate.workspace import journal_reader, metadata
 from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.project import Project
 
 VARIABLE = "CLAUDE_ITERATE_FAKE_CASSETTE"
 _PATIENCE = 10.0
@@ -231,9 +230,8 @@ class Cassette(msgspec.Struct, frozen=True):
         there = f"{plural(self.iterations, 'iteration')}, {plural(reviews, 'review') if reviews else 'no review'}"
         found = [Warned(f"Run {self.run} is played: {there}. Nothing is paid, and waits end at once.", _REAL)]
         if settings.verification.auto_verify and not reviews:
-            found.append(
-                Warned("The recording has no review, so a review gives no verdict.", "Try it with --no-verify.")
-            )
+            text = "The recording has no review, so a review gives no verdict."
+            found.append(Warned(text, "Try it with --no-verify."))
         if self.hung:
             cut = f"{plural(self.hung, 'recorded call')} did not end by itself: the run waits until it cuts it."
             found.append(Warned(cut, "To cut it sooner: CLAUDE_ITERATE_TIMEOUTS__IDLE=5s before the command."))
@@ -254,19 +252,17 @@ class Cassette(msgspec.Struct, frozen=True):
         place.parent.mkdir()
         # A report that is not watched for is noticed at the end of the call.
         patience = watch.debounce_ms / 1000 + _PATIENCE if watch.enabled else 0.0
-        untrusted_files.write_json(
-            place, {**self.calls, "journal": str(layout.journal(plan.run)), "patience": patience}
-        )
+        script = {**self.calls, "journal": str(layout.journal(plan.run)), "patience": patience}
+        untrusted_files.write_json(place, script)
 
 
 def _place(layout: Layout) -> Path:
     return layout.agent_folder / ".cassette" / "cassette.json"
 
 
-def choose_cassette(project: Project, layout: Layout, wanted: str, mode: str) -> Cassette:
+def choose_cassette(layout: Layout, wanted: str, mode: str) -> Cassette:
     """The run of this workspace that the user names; `mode` is that of the run to come."""
     another = f"Choose another run: claude-iterate logs {layout.name} --list"
-    _refuse_other_workspace(project, layout, wanted, another)
     run = run_view.find_run(layout, wanted)
     path = layout.journal(run)
     if not path.is_file():
@@ -280,33 +276,18 @@ def choose_cassette(project: Project, layout: Layout, wanted: str, mode: str) ->
         raise WorkspaceProblem(f"Run {run} is a `{started.purpose}`: it has no iterations to play.", another)
     if not recorded.iterations:
         raise WorkspaceProblem(f"Run {run} ended before its first iteration: there is nothing to play.", another)
-    recorded_mode = started.mode
-    if recorded_mode != mode:
-        there = f"claude-iterate {recorded_mode} {layout.name} --dry-run --cassette {run_view.short_id(run)}"
-        hint = there if recorded_mode in {"plan", "build"} else another
-        raise WorkspaceProblem(f"Run {run} was in {recorded_mode} mode, and this one is in {mode} mode.", hint)
+    if started.mode != mode:
+        there = f"claude-iterate {started.mode} {layout.name} --dry-run --cassette {run_view.short_id(run)}"
+        hint = there if started.mode in {"plan", "build"} else another
+        raise WorkspaceProblem(f"Run {run} was in {started.mode} mode, and this one is in {mode} mode.", hint)
     calls: dict[str, list[list[Step]]] = {ITERATION: [], REVIEW: []}
     for call in recorded.calls:
         output = full_texts(layout, run, call.name)
         if output.missing:
             raise WorkspaceProblem(f"Run {run} cannot be played. {output.missing}", another)
         if output.is_cut:
-            raise WorkspaceProblem(
-                f"Run {run} cannot be played: the call {call.name} printed more than is kept.", another
-            )
+            why = f"the call {call.name} printed more than is kept"
+            raise WorkspaceProblem(f"Run {run} cannot be played: {why}.", another)
         calls[call.kind].append(call.steps(output.path))
     hung = sum(call.hung for call in recorded.calls)
     return Cassette(run, recorded.iterations, calls, hung, recorded.plan, recorded.report)
-
-
-def _refuse_other_workspace(project: Project, layout: Layout, wanted: str, another: str) -> None:
-    """A run of another task would report progress of that one."""
-    if "/" in wanted:
-        raise UsageProblem(f"{wanted!r} is a path, not the id of a run.", another)
-    others = [name for name in project.workspaces() if name != layout.name]
-    owner = next((name for name in others if wanted in project.layout(name).run_ids()), "")
-    if owner:
-        raise WorkspaceProblem(
-            f"{wanted} is a run of the workspace {owner}, not of {layout.name}.",
-            f"Play it there: claude-iterate run {owner} --dry-run --cassette {wanted}",
-        )

@@ -22,7 +22,6 @@ from claude_iterate.agent.processes.leftovers import end_containers, end_marked
 from claude_iterate.core.events import Warned
 from claude_iterate.core.events.enums import ONE_OFF, Purpose, exit_code
 from claude_iterate.core.redact import redactor_for
-from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.loop import Engine
 from claude_iterate.engine.recorder import Recorder
@@ -33,7 +32,6 @@ from claude_iterate.operations.permissions import Permissions
 from claude_iterate.operations.playback import console_for
 from claude_iterate.operations.project_commands import find_test_command
 from claude_iterate.operations.prompt_texts import TextSource
-from claude_iterate.operations.run_checks import find_to_leave
 from claude_iterate.operations.run_request import PreparedRun, RunRequest
 from claude_iterate.operations.user import User, ask_first_questions, save_answers, was_asked
 from claude_iterate.project.worktrees import Worktree
@@ -77,7 +75,7 @@ class Agent(msgspec.Struct, frozen=True):
 def launch(project: Project, layout: Layout, request: RunRequest, user: User) -> RunResult:
     """A run of any purpose, from the checks to the end. Nothing is written before every check has passed."""
     run = run_checks.prepare(project, layout, request, user)
-    cassette = choose_cassette(project, layout, request.cassette, run.mode.name) if request.cassette else None
+    cassette = choose_cassette(layout, request.cassette, run.mode.name) if request.cassette else None
     with contextlib.ExitStack() as stack:
         agent = _find_claude(stack, run)
         asks = request.purpose == Purpose.RUN and not was_asked(layout)  # while it certainly exists
@@ -214,21 +212,12 @@ def make_spec(run: PreparedRun, identity: str, agent: Agent, before: Inheritance
         defined=defined,
         reset_by=before.reset_by,
         prompt_folders=tuple(texts.folders),
-        command_line=_next_command_line(run),
+        command_line=request.command_line,
         checks_only=request.checks_only,
         opening=(request.held,) if request.held is not None else (),
         test_command=find_test_command(settings, project.root),
         look_at_plan=functools.partial(plan_file.read_plan, layout) if reads_plan else lambda: None,
     )
-
-
-def _next_command_line(run: PreparedRun) -> CommandLine:
-    """What was typed; after a dry run of a completed task, the same without `--dry-run` needs `--again`."""
-    request, line = run.request, run.request.command_line
-    real = replace(request, dry_run=False)
-    if request.dry_run and real.is_real_run and find_to_leave(run.project, run.layout, real) is not None:
-        return replace(line, options=(*line.options, ("--again",)))
-    return line
 
 
 def _report(layout: Layout, name: str) -> Path:

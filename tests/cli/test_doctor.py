@@ -5,8 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -68,14 +66,6 @@ def test_missing_claude_counts(typed: Type) -> None:
     assert "npm install" in answer.out
 
 
-def test_settings_problems_come_first(claude: Path, typed: Type, folder: Path) -> None:
-    """A torn settings file is a finding, not a failure of doctor."""
-    (folder / ".claude-iterate.toml").write_text("delay =")
-    answer = typed("doctor", "--json")
-    assert answer.code == 1
-    assert "line 1" in findings(answer)["settings"]["message"]
-
-
 def test_unknown_variables_are_told(claude: Path, typed: Type, monkeypatch: pytest.MonkeyPatch) -> None:
     """A misspelt variable would otherwise do nothing, silently."""
     monkeypatch.setenv("CLAUDE_ITERATE_DELLAY", "3")
@@ -116,24 +106,6 @@ def test_a_full_disk_is_found(claude: Path, typed: Type, project: Project, monke
     answer = typed("doctor", "--json")
     assert (answer.code, answer.document["ok"]) == (1, False)
     assert "No space left on device" in findings(answer)["workspaces"]["message"]
-
-
-def test_leftover_processes_are_found(claude: Path, typed: Type, project: Project) -> None:
-    """What a killed run left running is named by pid."""
-    layout = project.create("w")
-    layout.journal(RUN).parent.mkdir(parents=True)
-    with subprocess.Popen(
-        [sys.executable, "-c", "print(flush=True); input()"],
-        env={"CLAUDE_ITERATE_RUN": RUN},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    ) as left:
-        assert left.stdout is not None
-        left.stdout.readline()
-        answer = typed("doctor")
-        left.kill()
-    assert f"kill {left.pid}" in answer.out
-    assert answer.code == 1
 
 
 def test_the_last_line_counts_problems_and_warnings(

@@ -130,12 +130,12 @@ def newer(path: Path) -> None:
     [
         (None, ("--cassette", "1"), "--cassette is for a dry run"),
         (None, ("--dry-run", "--cassette", "7"), "my-task has no run '7'"),
-        (None, ("--dry-run", "--cassette", "a/b"), "is a path, not the id of a run"),
+        (None, ("--dry-run", "--cassette", "a/b"), "has no run 'a/b'"),
         ("raw", ("--dry-run", "--cassette", "1"), "There is no raw output of the call 0001"),
         ("folder", ("--dry-run", "--cassette", "1"), "is not kept any more"),
         ("newer", ("--dry-run", "--cassette", "1"), "written by a newer claude-iterate: it has format 99"),
         ("journal", ("--dry-run", "--cassette", "1"), "has no journal"),
-        ("other", ("--dry-run", "--cassette", "{run}"), "is a run of the workspace other, not of my-task"),
+        ("other", ("--dry-run", "--cassette", "{run}"), "my-task has no run"),
         ("mode", ("--dry-run", "--cassette", "1"), "was in loop mode, and this one is in iterative mode"),
     ],
 )

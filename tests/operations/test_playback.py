@@ -59,24 +59,6 @@ def test_each_entry_comes_with_the_state_after_it() -> None:
     assert not playback.show([])
 
 
-def test_a_flood_is_shown_as_it_is_read() -> None:
-    """However many entries have one time, only one of them is in memory."""
-    taken = 0
-
-    def flood() -> Iterator[Entry]:
-        nonlocal taken
-        for entry in entries(1000, together=1000):
-            taken += 1
-            yield entry
-
-    class Counting(Seen):
-        def __call__(self, entry: Entry, state: RunState) -> None:
-            super().__call__(entry, state)
-            assert taken == len(self.seen)
-
-    assert ConsolePlayback(Counting()).show(flood())
-
-
 def test_the_pace_is_asked_before_each_entry_and_may_tick() -> None:
     """The clock is the caller's: it waits as it likes, and the live line moves meanwhile."""
     sink, asked = Seen(), []
@@ -88,27 +70,6 @@ def test_the_pace_is_asked_before_each_entry_and_may_tick() -> None:
     ConsolePlayback(sink, pace).show(entries(3))
     assert asked == [(1, 0), (2, 1), (3, 2)]
     assert sink.ticks == [-0.5, 0.5, 1.5]
-
-
-def test_a_journal_that_grows_and_is_replaced(tmp_path: Path) -> None:
-    """Each entry is shown once: a half-written line waits, a journal put back by `git stash` brings nothing twice, what
-    cannot be read is left out."""
-    path, whole = tmp_path / "journal.ndjson", list(entries(9))
-    sink = Seen()
-    playback, source = ConsolePlayback(sink), JournalFollower(path)
-    assert not playback.show(source.entries())
-    write(path, *whole[:4])
-    with path.open("ab") as file:
-        file.write(msgspec.json.encode(whole[4])[:20])
-    assert playback.show(source.entries())
-    assert playback.last == whole[3]
-    write(path, *whole[:2])
-    assert not playback.show(source.entries())
-    write(path, *whole[:6])
-    with path.open("ab") as file:
-        file.write(b'{"seq":"junk"}\n\xff\n' + msgspec.json.encode(whole[6]) + b"\n")
-    assert playback.show(source.entries())
-    assert [entry.seq for entry, _ in sink.seen] == [1, 2, 3, 4, 5, 6, 7]
 
 
 def test_of_a_long_journal_the_end_is_whole(tmp_path: Path) -> None:

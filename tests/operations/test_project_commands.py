@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.operations.project_commands import detect, propose_commands
+from claude_iterate.operations.project_commands import Commands, detect, propose_commands
 from claude_iterate.operations.prompt_texts import TextSource
 from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.workspace.project import Project
@@ -106,21 +106,15 @@ def test_suggestions_come_from_the_files_in_the_root(
 
 
 def test_what_cannot_be_read_suggests_nothing(tmp_path: Path) -> None:
-    """A folder or a dangling link in the place of a file, and no more than a handful from many files."""
+    """A folder, a dangling link or megabytes in the place of a file, and no more than a handful from many files."""
     (tmp_path / "package.json").mkdir()
     (tmp_path / "Makefile").symlink_to(tmp_path / "nowhere")
-    assert detect(tmp_path).commands.suggested == ()
+    (tmp_path / "justfile").write_text("x" * 3_000_000 + "\ntest:\n")
+    assert detect(tmp_path).commands == Commands()
+    assert detect(tmp_path / "missing").kind == ""
     for name in ("Cargo.toml", "go.mod", "mix.exs", "gradlew", "pom.xml"):
         (tmp_path / name).touch()
     assert len(detect(tmp_path).commands.suggested) == 8
-
-
-def test_what_cannot_be_read_is_no_reason_to_fail(tmp_path: Path) -> None:
-    """A folder with the name of a file, and a file of megabytes."""
-    (tmp_path / "package.json").mkdir()
-    (tmp_path / "Makefile").write_text("x" * 3_000_000 + "\ntest:\n")
-    assert detect(tmp_path).commands.proposed == {}
-    assert detect(tmp_path / "missing").kind == ""
 
 
 def test_a_proposal_is_written_once_and_said(tmp_path: Path) -> None:
@@ -141,16 +135,6 @@ def test_nothing_is_overwritten(tmp_path: Path, text: str) -> None:
     file.write_text(text)
     assert propose_commands(project_in(tmp_path)) == ({}, "")
     assert file.read_text() == text
-
-
-def test_comments_and_other_settings_stay(tmp_path: Path) -> None:
-    """A project file that has other settings gets the commands beside them."""
-    (tmp_path / "Cargo.toml").touch()
-    file = tmp_path / ".claude-iterate.toml"
-    file.write_text("# ours\ndelay = 5\n")
-    propose_commands(project_in(tmp_path))
-    assert file.read_text().startswith("# ours\ndelay = 5\n")
-    assert project_in(tmp_path).resolved.settings.commands.test == "cargo test"
 
 
 @pytest.mark.setting("commands.test", "commands.build", "commands.lint")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import json
 from pathlib import Path
+from xml.etree import ElementTree as Xml
 
 import msgspec
 import pytest
@@ -11,7 +14,9 @@ from claude_iterate.core import events
 from claude_iterate.core.events import Entry, IterationStarted, RunFinished, Said, Warned
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.operations.playback import ConsolePlayback, Range, RecordedPace, usual_speed
-from claude_iterate.operations.replay import entries, iteration_range
+from claude_iterate.operations.replay import MOST_LINES, Cast, entries, iteration_range, picture
+
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 def line(number: int, event: events.Event) -> bytes:
@@ -95,3 +100,46 @@ def test_at_once_waits_for_nothing_and_a_part_not_for_the_rest() -> None:
     assert waited == []
     assert shown == [1, 2, 3, 4, 2, 3]
     assert (usual_speed(30.0), usual_speed(28_800.0)) == (1.0, 480.0)
+
+
+def rows(drawn: str) -> list[str]:
+    """The text of each line; the title above is left out."""
+    found: dict[str, str] = {}
+    for text in list(Xml.fromstring(drawn).iter(f"{SVG}text"))[1:]:
+        found[text.attrib["y"]] = found.get(text.attrib["y"], "") + (text.text or "")
+    return [row.rstrip() for row in found.values()]
+
+
+def test_foreign_text_is_only_text() -> None:
+    """Markup, control characters and half characters make neither a tag nor a broken file; nothing is loaded."""
+    evil = "<script>alert(1)</script> & ]]> [bold] \x07\x1b]0;x \ud800 \u202e"
+    drawn = picture([evil], '"><script>')
+    assert rows(drawn)[0].startswith("<script>alert(1)</script> & ]]> [bold] ")
+    names = {element.tag.removeprefix(SVG) for element in Xml.fromstring(drawn).iter()}
+    assert names == {"svg", "style", "defs", "clipPath", "rect", "circle", "text", "g"}
+    assert "http" not in drawn.replace("http://www.w3.org/2000/svg", "")
+    drawn.encode()
+
+
+def test_a_full_line_continues_in_the_next_row() -> None:
+    """As a terminal shows it."""
+    assert rows(picture(["\x1b[32m✓ ab\x1b[0m cd", "0123456789AB"], "t", columns=10)) == ["✓ ab cd", "0123456789", "AB"]
+
+
+def test_a_long_output_is_shortened_and_says_so() -> None:
+    """The beginning and the end are kept."""
+    found = rows(picture([f"line {number}" for number in range(5000)], "t"))
+    assert (found[0], found[99], found[101], found[-1]) == ("line 0", "line 99", "line 4700", "line 4999")
+    assert (found[100], len(found)) == ("… 4600 lines left out", MOST_LINES + 1)
+
+
+def test_a_recording_has_the_form_of_asciinema() -> None:
+    """A header, then moments and what was shown; lines begin at the left."""
+    file = io.BytesIO()
+    cast = Cast(file, "title", 1234.5)
+    cast.write("a\n")
+    cast.pass_time(1.25)
+    cast.write("b \ud800")
+    header, *shown = [json.loads(line) for line in file.getvalue().splitlines()]
+    assert (header["version"], header["width"], header["height"], header["timestamp"]) == (2, 80, 24, 1234)
+    assert shown == [[0.0, "o", "a\r\n"], [1.25, "o", "b ?"]]

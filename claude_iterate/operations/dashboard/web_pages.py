@@ -7,17 +7,19 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
-from typing import Any
-from urllib.parse import parse_qsl, urlencode
+from collections.abc import AsyncIterator, Callable
+from typing import Any, Literal, TypeVar
+from urllib.parse import urlencode
 
+import msgspec
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request, cookie_parser
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route, Router
 from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from claude_iterate.errors import ExpectedError, WorkspaceProblem
 from claude_iterate.operations.dashboard.access_rules import (
@@ -52,6 +54,7 @@ _VERBS = (
     ("skip", "Skip", "End this iteration now and begin the next?"),
     ("stop", "Stop", "End the run after this iteration?"),
 )
+_Form = TypeVar("_Form")
 
 
 class NotThere(ExpectedError):
@@ -158,20 +161,16 @@ class WebPages:
     async def request(self, request: Request) -> Response:
         """`pause`, `resume`, `stop`, `skip`, `retry`: what the commands send, and what the run answers."""
         layout, _ = self._read_address(request)
-        verb = (await _read_document(request)).get("verb")
-        if not isinstance(verb, str) or verb not in {name for name, _, _ in _VERBS}:
-            return JSONResponse({"text": "The dashboard does not know this request."}, 400)
-        reply = await run_in_threadpool(ask, layout, verb)
+        asked = await _read_document(request, _Steering)
+        reply = await run_in_threadpool(ask, layout, asked.verb)
         self.followers.nudge(layout.name)
         return JSONResponse({"text": reply.text, "answered": reply.answered})
 
     async def note(self, request: Request) -> Response:
         """A note for the next iteration."""
         layout, _ = self._read_address(request)
-        text = (await _read_document(request)).get("text")
-        if not isinstance(text, str):
-            return JSONResponse({"text": "The note has no text."}, 400)
-        await run_in_threadpool(notes.add, layout, text)
+        noted = await _read_document(request, _Note)
+        await run_in_threadpool(notes.add, layout, noted.text)
         self.followers.nudge(layout.name)
         return JSONResponse({"text": "Noted for the next iteration."})
 
@@ -198,7 +197,19 @@ def _message(event: str, document: dict[str, Any]) -> str:
     return f"event: {event}\ndata: {json.dumps(document)}\n\n"
 
 
-async def _read_document(request: Request) -> dict[str, Any]:
+class _Steering(msgspec.Struct, frozen=True):
+    """What a button of the page sends."""
+
+    verb: Literal["pause", "resume", "retry", "skip", "stop"]
+
+
+class _Note(msgspec.Struct, frozen=True):
+    """What the field for a note sends."""
+
+    text: str
+
+
+async def _read_document(request: Request, form: type[_Form]) -> _Form:
     """What was sent: a small JSON object, and nothing that a form of another page could send."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise ExpectedError("The dashboard takes JSON only.")
@@ -208,30 +219,15 @@ async def _read_document(request: Request) -> dict[str, Any]:
             data += part
             if len(data) > _LARGEST:
                 raise ExpectedError("That is too long.", "Put it into a file of the project, and name it in a note.")
-        found = json.loads(data)
-    except (ValueError, RecursionError, ClientDisconnect):
-        found = None
-    if not isinstance(found, dict):
-        raise ExpectedError("The dashboard does not understand what was sent.")
-    return found
-
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
-
-
-def _answer_to(refusal: HTTPException | ExpectedError) -> AccessAnswer:
-    if isinstance(refusal, HTTPException):
-        return AccessAnswer(refusal.status_code, "There is no such page.")
-    return AccessAnswer(404 if isinstance(refusal, NotThere) else 409, refusal.message, refusal.hint)
+        return msgspec.json.decode(data, type=form)
+    except (ValueError, RecursionError, ClientDisconnect):  # msgspec.DecodeError is a ValueError
+        raise ExpectedError("The dashboard does not understand what was sent.") from None
 
 
 class GuardedApplication:
     """An ASGI application around another one. `entered` is called when a token was right."""
 
-    def __init__(self, inner: Application, keys: AccessKeys, entered: Callable[[], None]) -> None:
+    def __init__(self, inner: ASGIApp, keys: AccessKeys, entered: Callable[[], None]) -> None:
         self._inner = inner
         self._keys = keys
         self._entered = entered
@@ -242,11 +238,13 @@ class GuardedApplication:
             return
         begun = False
 
-        async def send_guarded(message: MutableMapping[str, Any]) -> None:
+        async def send_guarded(message: Message) -> None:
             nonlocal begun
             if message["type"] == "http.response.start":
                 begun = True
-                _add_headers(MutableHeaders(scope=message))
+                headers = MutableHeaders(scope=message)
+                headers.update(HEADERS)
+                headers.setdefault("content-security-policy", POLICY.format(styles=""))
             await send(message)
 
         visit = _visit(scope, self._keys.cookie)
@@ -254,8 +252,10 @@ class GuardedApplication:
         try:
             inner = self._inner if answer is None else self._respond(answer, visit.method)
             await inner(scope, receive, send_guarded)
-        except (HTTPException, ExpectedError) as refusal:  # of the routes and the static files, or something to fix
-            answer = _answer_to(refusal)
+        except HTTPException as refusal:  # of the routes and the static files
+            answer = AccessAnswer(refusal.status_code, "There is no such page.")
+        except ExpectedError as problem:
+            answer = AccessAnswer(404 if isinstance(problem, NotThere) else 409, problem.message, problem.hint)
         except Exception as bug:  # noqa: BLE001 - one bad page must not end the others
             path, _ = write_crash_report(bug, [visit.method, visit.path])
             hint = f"A crash report is in {path}" if path else ""
@@ -283,24 +283,16 @@ def refusal_page(answer: AccessAnswer, method: str = "GET") -> Response:
     return HTMLResponse(shown, answer.status)
 
 
-def _add_headers(headers: MutableHeaders) -> None:
-    for name, value in HEADERS.items():
-        headers[name] = value
-    headers.setdefault("content-security-policy", POLICY.format(styles=""))
-
-
 def _visit(scope: Scope, cookie: str) -> Visit:
-    headers = Headers(scope=scope)
-    query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-    tokens = [value for name, value in query if name == "token"]
-    rest = urlencode([(name, value) for name, value in query if name != "token"])
+    request = Request(scope)
+    query = request.query_params.multi_items()
     return Visit(
-        scope["method"],
+        request.method,
         scope["path"],
-        tuple(headers.getlist("host")),
-        headers.get("origin"),
-        headers.get("sec-fetch-site"),
-        tokens[0] if tokens else None,
-        cookie_parser(headers.get("cookie", "")).get(cookie),
-        rest,
+        tuple(request.headers.getlist("host")),
+        request.headers.get("origin"),
+        request.headers.get("sec-fetch-site"),
+        next((value for name, value in query if name == "token"), None),
+        request.cookies.get(cookie),
+        urlencode([(name, value) for name, value in query if name != "token"]),
     )
