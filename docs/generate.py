@@ -32,7 +32,7 @@ from claude_iterate.core.reports import status
 from claude_iterate.core.rules.between import BETWEEN_RULES, PROOF_RULES, STARTING_RULES
 from claude_iterate.core.rules.during import CHECK_RULES, HOOK_RULES, RUNNING_RULES
 from claude_iterate.core.rules.steering import REQUEST_RULES, stop_signal
-from claude_iterate.core.settings.catalogue import Setting, catalogue
+from claude_iterate.core.settings.declared import Setting, catalogue
 
 REFERENCE = Path(__file__).parent / "reference"
 NOTICE = "<!-- Made from the code by docs/generate.py. Change the code, then run it again. -->"

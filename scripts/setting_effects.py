@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.core.settings.catalogue import catalogue
+from claude_iterate.core.settings.declared import catalogue
 
 ROOT = Path(__file__).parents[1]
 TABLE = "claude_iterate/core/settings/catalogue.py"

@@ -33,7 +33,7 @@ from claude_iterate.core.outcomes.denials import Granted
 from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.core.redact import Redactor
 from claude_iterate.core.reports import fallbacks, requirements, status
-from claude_iterate.core.settings.catalogue import catalogue
+from claude_iterate.core.settings.declared import catalogue
 from claude_iterate.core.settings.layers import layer_from_document, layer_from_environment, resolve
 from claude_iterate.core.state.carry_over import resume_from
 from claude_iterate.core.state.fold import fold

@@ -27,7 +27,7 @@ from claude_iterate.core.events.enums import ENDINGS
 from claude_iterate.core.outcomes.classes import CLASSES
 from claude_iterate.core.rules.between import BETWEEN_RULES
 from claude_iterate.core.rules.during import RUNNING_RULES
-from claude_iterate.core.settings.catalogue import catalogue
+from claude_iterate.core.settings.declared import catalogue
 from claude_iterate.views.documents import FORMS
 from tests.package_path import PACKAGES
 from tests.screen import Screen

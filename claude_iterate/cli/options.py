@@ -17,7 +17,7 @@ from claude_iterate.cli import completion, output
 from claude_iterate.cli.invocation import Invocation, on_terminal
 from claude_iterate.core import names
 from claude_iterate.core.rules.next_steps import CommandLine
-from claude_iterate.core.settings.catalogue import catalogue
+from claude_iterate.core.settings.declared import catalogue
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.core.tones import state_words
 from claude_iterate.errors import UsageProblem

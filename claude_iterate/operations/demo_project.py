@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from claude_iterate.core.settings.catalogue import catalogue
+from claude_iterate.core.settings.declared import catalogue
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 

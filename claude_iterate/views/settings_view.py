@@ -9,8 +9,7 @@ import msgspec
 
 from claude_iterate.core.formats import plain, typed_duration
 from claude_iterate.core.redact import mask_setting, mask_value
-from claude_iterate.core.settings.catalogue import Setting, catalogue
-from claude_iterate.core.settings.declared import Settings
+from claude_iterate.core.settings.declared import Setting, Settings, catalogue
 from claude_iterate.core.settings.layers import Resolved
 
 

@@ -19,7 +19,7 @@ from msgspec import UNSET
 
 from claude_iterate.core.formats import plain
 from claude_iterate.core.redact import mask_secrets
-from claude_iterate.core.settings.catalogue import Setting, canonical, catalogue, is_group, snake
+from claude_iterate.core.settings.declared import Setting, canonical, catalogue, is_group, snake
 from claude_iterate.core.settings.kinds import Kind
 from claude_iterate.core.settings.layers import accept_text, flatten, unknown_key
 from claude_iterate.errors import SettingsProblem, UsageProblem

@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from claude_iterate.agent.command import sandbox_host
 from claude_iterate.agent.command.sandbox import Sandbox, enclose
-from claude_iterate.core.settings.catalogue import build, catalogue
-from claude_iterate.core.settings.declared import Settings
+from claude_iterate.core.settings.declared import Settings, build, catalogue
 from claude_iterate.errors import UsageProblem
 
 BWRAP = Sandbox(

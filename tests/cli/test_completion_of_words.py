@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.core.settings.catalogue import catalogue
-from claude_iterate.core.settings.declared import PERMISSION_MODES
+from claude_iterate.core.settings.declared import PERMISSION_MODES, catalogue
 from claude_iterate.workspace.project import Project
 from tests.package_path import PACKAGES
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.core.settings.catalogue import catalogue
+from claude_iterate.core.settings.declared import catalogue
 from claude_iterate.workspace.project import Project
 from tests.cli.conftest import Type
 

@@ -8,7 +8,7 @@ from claude_iterate.core.events import Entry, Event
 from claude_iterate.core.events.enums import Purpose
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.next_steps import CommandLine
-from claude_iterate.core.settings.catalogue import build, catalogue
+from claude_iterate.core.settings.declared import build, catalogue
 
 KEYS = {
     key.rpartition(".")[2]: key

@@ -29,8 +29,7 @@ from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.during import decide_hook
 from claude_iterate.core.rules.hooks import MOST_SKIPS, meaning
 from claude_iterate.core.rules.verdicts import Begin, Cut, Finish, RunHook, Wait
-from claude_iterate.core.settings.catalogue import build, catalogue
-from claude_iterate.core.settings.declared import HookSettings
+from claude_iterate.core.settings.declared import HookSettings, build, catalogue
 from claude_iterate.core.settings.layers import layer_from_environment, unknown_variables
 from claude_iterate.core.state.carry_over import resume_from
 from claude_iterate.core.state.fold import fold

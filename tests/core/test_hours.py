@@ -15,7 +15,7 @@ from claude_iterate.core.events.enums import Why
 from claude_iterate.core.hours import days, is_open, next_opening, span
 from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.verdicts import Begin, Wait
-from claude_iterate.core.settings.catalogue import build
+from claude_iterate.core.settings.declared import build
 from claude_iterate.core.settings.layers import layer_from_document
 from claude_iterate.core.state.fold import fold
 from claude_iterate.errors import SettingsProblem

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from claude_iterate.core.settings.catalogue import build, catalogue
-from claude_iterate.core.settings.declared import Settings
+from claude_iterate.core.settings.declared import Settings, build, catalogue
 from claude_iterate.core.settings.layers import layer_from_document, unknown_key, unknown_variables
 
 TAKEN: list[tuple[str, Any, Any]] = [

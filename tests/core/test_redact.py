@@ -34,8 +34,7 @@ from claude_iterate.core.redact import (
     redactor_for,
 )
 from claude_iterate.core.reports.status import Change, Status
-from claude_iterate.core.settings.catalogue import build, catalogue
-from claude_iterate.core.settings.declared import Settings
+from claude_iterate.core.settings.declared import Settings, build, catalogue
 
 ENVIRONMENT = {"GITHUB_TOKEN": "very-secret-value", "HOME": "/home/somebody", "ANTHROPIC_API_KEY": 'quo"ted-secret'}
 

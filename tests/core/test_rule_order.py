@@ -31,7 +31,7 @@ from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules import between, breaker, hooks, plan, proof, steering, waits
 from claude_iterate.core.rules.between import BETWEEN_RULES, Between, decide
 from claude_iterate.core.rules.facts import Facts, Inspection
-from claude_iterate.core.settings.catalogue import build
+from claude_iterate.core.settings.declared import build
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.core.state.run_state import Plans, RunState
 from tests.core.building import facts

@@ -26,7 +26,7 @@ from claude_iterate.core.outcomes.classes import classify
 from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.core.rules.between import Continuation, choose_session, decide
 from claude_iterate.core.rules.verdicts import Begin
-from claude_iterate.core.settings.catalogue import build
+from claude_iterate.core.settings.declared import build
 from claude_iterate.core.state.carry_over import carry_over, resume_from
 from claude_iterate.core.state.fold import fold, fold_from
 from claude_iterate.core.state.run_state import RunState

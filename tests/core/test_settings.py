@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_iterate.core.settings.catalogue import build, canonical, catalogue
-from claude_iterate.core.settings.declared import Settings
+from claude_iterate.core.settings.declared import Settings, build, canonical, catalogue
 from claude_iterate.core.settings.layers import (
     Layer,
     layer_from_document,

@@ -32,7 +32,7 @@ from claude_iterate.core.rules import breaker
 from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Begin, Finish, RunStopScripts, Verdict
-from claude_iterate.core.settings.catalogue import build
+from claude_iterate.core.settings.declared import build
 from claude_iterate.core.state.carry_over import carry_over
 from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState

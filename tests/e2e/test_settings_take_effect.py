@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from claude_iterate.agent.processes.child import AFTER_INTERRUPT
-from claude_iterate.core.settings.catalogue import catalogue
+from claude_iterate.core.settings.declared import catalogue
 from scripts.setting_effects import marked_settings
 from tests.e2e.conftest import Loop, until
 from tests.recording_receiver import Receiver

@@ -23,7 +23,7 @@ from claude_iterate.core.events.enums import Kind, Purpose
 from claude_iterate.core.events.run import Work
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.verdicts import Ask, Begin, Verify, Wait
-from claude_iterate.core.settings.catalogue import build
+from claude_iterate.core.settings.declared import build
 from claude_iterate.engine.measuring import Measuring, start_measuring
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.supervisor import Orphans, Supervisor

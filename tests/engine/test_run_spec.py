@@ -12,7 +12,7 @@ from claude_iterate.core.events import Carried, ProofDefined
 from claude_iterate.core.events.enums import Purpose
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.next_steps import CommandLine
-from claude_iterate.core.settings.catalogue import build
+from claude_iterate.core.settings.declared import build
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.engine.run_spec import LocalZone
 from tests.engine.building import plan_in

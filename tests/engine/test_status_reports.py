@@ -10,8 +10,7 @@ import pytest
 
 from claude_iterate.core.events import Entry, StatusChanged
 from claude_iterate.core.redact import Redactor
-from claude_iterate.core.settings.catalogue import build
-from claude_iterate.core.settings.declared import Settings
+from claude_iterate.core.settings.declared import Settings, build
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.status_reports import StatusReports

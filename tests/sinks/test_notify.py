@@ -18,8 +18,7 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.reports.status import Change, Status
-from claude_iterate.core.settings.catalogue import build
-from claude_iterate.core.settings.declared import Settings
+from claude_iterate.core.settings.declared import Settings, build
 from claude_iterate.core.state.fold import reduce
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.sinks.notifier import Notifier, is_wanted

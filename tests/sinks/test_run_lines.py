@@ -21,7 +21,7 @@ from claude_iterate.core.events import (
 from claude_iterate.core.events.enums import Kind, Verb, Why
 from claude_iterate.core.formats import head
 from claude_iterate.core.reports.status import Status
-from claude_iterate.core.settings.catalogue import build
+from claude_iterate.core.settings.declared import build
 from claude_iterate.core.state.fold import fold
 from claude_iterate.text import local_times, run_lines
 from claude_iterate.text.ending_lines import next_run

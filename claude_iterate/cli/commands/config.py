@@ -15,7 +15,7 @@ from claude_iterate.cli import completion, options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.formats import plain
 from claude_iterate.core.redact import mask_setting, mask_value
-from claude_iterate.core.settings.catalogue import Setting, canonical, catalogue, is_group, snake
+from claude_iterate.core.settings.declared import Setting, canonical, catalogue, is_group, snake
 from claude_iterate.core.settings.layers import Resolved, resolve
 from claude_iterate.errors import ExpectedError, UsageProblem
 from claude_iterate.operations.permissions import EVERYTHING, SKIP

@@ -88,47 +88,14 @@ from claude_iterate.core.events.stream import (
     UsageReported,
 )
 
-Event = (
-    RunStarted
-    | StopRequested
-    | WaitStarted
-    | WaitEnded
-    | Requested
-    | Warned
-    | RunFinished
-    | IterationStarted
-    | Rebooted
-    | AgentStarted
-    | CutStarted
-    | AgentExited
-    | LeftoversEnded
-    | StatusChanged
-    | IterationFinished
-    | SnapshotTaken
-    | WorkMeasured
-    | PatternSeen
-    | StopScriptsRun
-    | BreakerReset
-    | HeldBack
-    | WorktreeMade
-    | WorktreeLeft
-    | PlanRead
-    | PlanFinished
-    | ProofDefined
-    | ProofTestsCounted
-    | VerificationStarted
-    | CheckFinished
-    | ChecksPassed
-    | ClaimDropped
-    | ReviewStarted
-    | ReviewFinished
-    | VerificationFinished
-    | HookStarted
-    | HookFinished
-    | ErrandStarted
-    | ErrandFinished
-    | StreamEvent
-)
+RunEvent = RunStarted | WorktreeMade | WorktreeLeft | BreakerReset | Warned | RunFinished
+SteeringEvent = StopRequested | Requested | WaitStarted | WaitEnded | HeldBack | HookStarted | HookFinished
+IterationEvent = IterationStarted | Rebooted | StatusChanged | IterationFinished | PatternSeen | StopScriptsRun
+CallEvent = AgentStarted | CutStarted | AgentExited | LeftoversEnded | ErrandStarted | ErrandFinished
+WorkEvent = SnapshotTaken | WorkMeasured | PlanRead | PlanFinished
+ProofEvent = ProofDefined | ProofTestsCounted | ReviewStarted | ReviewFinished | CheckFinished | ChecksPassed
+ClaimEvent = VerificationStarted | VerificationFinished | ClaimDropped
+Event = RunEvent | SteeringEvent | IterationEvent | CallEvent | WorkEvent | ProofEvent | ClaimEvent | StreamEvent
 
 
 class Entry(msgspec.Struct, frozen=True):

@@ -253,23 +253,9 @@ class ErrorPrinted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omi
     text: str
 
 
+WordsEvent = Said | Thought | Told
+ToolEvent = ToolCalled | ToolAnswered | ToolDenied | TaskStarted | TaskEnded | TasksListed
+ServiceEvent = ApiRetried | LimitReported | ContextCompacted | UsageReported
 StreamEvent = (
-    SessionOpened
-    | Said
-    | Thought
-    | Told
-    | ToolCalled
-    | ToolAnswered
-    | TaskStarted
-    | TaskEnded
-    | TasksListed
-    | ToolDenied
-    | ApiRetried
-    | LimitReported
-    | ContextCompacted
-    | AgentNoted
-    | ResultReported
-    | UsageReported
-    | GarbageSeen
-    | ErrorPrinted
+    SessionOpened | WordsEvent | ToolEvent | ServiceEvent | AgentNoted | ResultReported | GarbageSeen | ErrorPrinted
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.core.events import (
@@ -202,20 +201,20 @@ def start_verification(state: RunState, facts: Facts, verdict: Verify, project: 
 def judge(state: RunState, facts: Facts, changes: tuple[ProofChange, ...]) -> VerificationFinished:
     """What the proof comes to. `changes` is what changed, since the run began, of that which defines it."""
     verification, inspection, flaky = _verification(state), _inspection(facts), state.claim.flaky
-    findings = [] if inspection.tampering else _find_gaps(verification, facts)
+    findings: list[Finding] = [] if inspection.tampering else _find_gaps(verification, facts)
     if changes and facts.refuses_tampering:
-        findings.append(Finding(tampering(changes)))
+        findings.append((tampering(changes), ""))
     remarks = [flaky_check(command) for command in flaky] if findings else []
     checks = bool(facts.settings.verification.checks)
     return VerificationFinished(
         verification.started.claim,
         passed=not findings,
-        findings="\n\n".join([*(finding.text for finding in findings), *remarks]),
+        findings="\n\n".join([*(text for text, _ in findings), *remarks]),
         tree=inspection.tree,
         known_by="" if inspection.tampering else proof_of(checks, bool(verification.started.review)),
         flaky=flaky,
         changes=changes,
-        detail=findings[0].detail if findings else "",
+        detail=findings[0][1] if findings else "",
         wavered=verification.wavered and not findings,
     )
 
@@ -230,12 +229,9 @@ def _inspection(facts: Facts) -> Inspection:
     return facts.inspection
 
 
-class Finding(msgspec.Struct, frozen=True):
-    """Why a claim does not hold: `text` is for the next prompt; `detail` is the first thing that the review misses, or
-    the last line that the check printed."""
-
-    text: str
-    detail: str = ""
+Finding = tuple[str, str]
+"""Why a claim does not hold: the text for the next prompt, and in short the first thing that the review misses or the
+last line that the check printed."""
 
 
 def _find_gaps(verification: Verification, facts: Facts) -> list[Finding]:
@@ -243,7 +239,7 @@ def _find_gaps(verification: Verification, facts: Facts) -> list[Finding]:
     if red:
         return red
     if verification.started.changed and (changed := _inspection(facts).changed):
-        return [Finding(checks_change_the_project(changed))]
+        return [(checks_change_the_project(changed), "")]
     review = verification.review
     return [] if review is None or review.verdict == VERIFIED else [_review_finding(review)]
 
@@ -251,7 +247,7 @@ def _find_gaps(verification: Verification, facts: Facts) -> list[Finding]:
 def _check_finding(check: CheckFinished, facts: Facts) -> Finding:
     name = f"The check `{check.command}`"
     if check.code is None and not check.cut:
-        return Finding(f"{name} could not be started: {check.output}")
+        return f"{name} could not be started: {check.output}", ""
     how = f"failed with exit code {check.code}"
     if check.cut:
         late = check.cut == Cause.TIMEOUT
@@ -259,18 +255,18 @@ def _check_finding(check: CheckFinished, facts: Facts) -> Finding:
         how = f"did not end within {most:.0f} seconds" if late else "was stopped"
     gone = f" It uses {join_names(check.gone)}: there when the run began, gone now." if check.gone else ""
     last_line = next((line for line in reversed(check.output.splitlines()) if line.strip()), "")
-    return Finding(f"{name} {how}.{gone} The end of its output:\n{check.output}", last_line)
+    return f"{name} {how}.{gone} The end of its output:\n{check.output}", last_line
 
 
 def _review_finding(review: ReviewFinished) -> Finding:
     """A review that does not verify, as the next prompt and the end show it."""
     if review.verdict == INVALID:
-        return Finding(f"{NO_VERDICT}: {review.summary}")
+        return f"{NO_VERDICT}: {review.summary}", ""
     count = len(review.findings)
     first = f"The review found {plural(count, 'thing')} missing." if count else "The review found the work incomplete."
     numbered = [f"{number}. {item}" for number, item in enumerate(review.findings, 1)]
     said = "\n".join(filter(None, (first, review.summary, *numbered)))
-    return Finding(said, (*review.findings, review.summary)[0])
+    return said, (*review.findings, review.summary)[0]
 
 
 def proof_of(checks: bool, review: bool) -> str:

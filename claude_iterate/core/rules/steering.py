@@ -121,93 +121,75 @@ UNCHANGED = frozenset({_PAUSED, _NOT_PAUSED, _NOTHING_TO_SKIP, _NOTHING_TO_RETRY
 def answer(verb: Verb, state: RunState, now: bool = False, attended: bool = False) -> str:
     """What a request means for a run, in one line; `state` is the one before the request. In an `attended` run no
     iteration begins before the user agrees."""
-    if verb in {Verb.SKIP, Verb.RETRY} and attended and _between(state):
+    name = state.run.workspace or "The run"
+    call = f"iteration {state.iteration}" if state.iteration else "this call"
+    between = state.call is None and state.wait is None and not state.paused and not claim_is_open(state)
+    if verb in {Verb.SKIP, Verb.RETRY} and attended and between:
         return "The next iteration begins when the question at its terminal is answered."
     match verb:
         case Verb.STOP:
-            when = f"after {_call(state)}" if state.iteration and not now else "now"
-            return f"{_name(state)} stops {when}."
+            return f"{name} stops {f'after {call}' if state.iteration and not now else 'now'}."
         case Verb.PAUSE:
-            return _pause(state)
+            return _answer_to_pause(state, name, call)
         case Verb.RESUME:
-            return _resume(state)
+            return _answer_to_resume(state, name, call)
         case Verb.SKIP:
-            return _skip(state)
+            return _answer_to_skip(state)
+        case Verb.REBOOT if state.iteration:
+            return f"Iteration {state.iteration} ends now and is repeated with fresh context."
         case Verb.REBOOT:
-            return _reboot(state)
+            return "The next iteration begins with fresh context."
         case Verb.RETRY:
-            return _retry(state)
+            return _answer_to_retry(state)
         case Verb.GO:
             return f"Iteration {state.iterations + 1} begins."
         case Verb.DETACH:
-            return f"Detached: {_name(state)} continues without its terminal."
+            return f"Detached: {name} continues without its terminal."
         case _:
             assert_never(verb)
 
 
-def _name(state: RunState) -> str:
-    return state.run.workspace or "The run"
-
-
-def _call(state: RunState) -> str:
-    return f"iteration {state.iteration}" if state.iteration else "this call"
-
-
-def _verifying(state: RunState) -> bool:
+def _is_verifying(state: RunState) -> bool:
     """A review is under way, or a check, which is not a call of Claude."""
     return not state.iteration and state.wait is None and (state.call is not None or claim_is_open(state))
 
 
-def _between(state: RunState) -> bool:
-    """Only the delay, or the user's consent, is missing for the next iteration."""
-    return state.call is None and state.wait is None and not state.paused and not claim_is_open(state)
-
-
-def _pause(state: RunState) -> str:
-    if _verifying(state):
-        return f"{_name(state)} pauses after the verification, unless the claim holds."
-    if state.paused and state.call is None:
-        return _PAUSED
+def _answer_to_pause(state: RunState, name: str, call: str) -> str:
+    if _is_verifying(state):
+        return f"{name} pauses after the verification, unless the claim holds."
     if state.call is not None:
-        again = " (already requested)" if state.paused else ""
-        return f"{_name(state)} pauses after {_call(state)}{again}."
+        return f"{name} pauses after {call}{' (already requested)' if state.paused else ''}."
+    if state.paused:
+        return _PAUSED
     if state.wait is not None:
         return "Paused: when the wait is over, no iteration begins until `resume`."
     return "Paused: no iteration begins until `resume`."
 
 
-def _resume(state: RunState) -> str:
+def _answer_to_resume(state: RunState, name: str, call: str) -> str:
     if not state.paused:
         return _NOT_PAUSED
-    if _verifying(state):
-        return f"{_name(state)} does not pause after the verification."
+    if _is_verifying(state):
+        return f"{name} does not pause after the verification."
     if state.wait is not None:
-        return f"{_name(state)} continues when the wait is over."
-    return "Continuing." if state.call is None else f"{_name(state)} does not pause after {_call(state)}."
+        return f"{name} continues when the wait is over."
+    return "Continuing." if state.call is None else f"{name} does not pause after {call}."
 
 
-def _skip(state: RunState) -> str:
+def _answer_to_skip(state: RunState) -> str:
     held = " The run stays paused." if state.paused else ""
-    if number := state.iteration:
-        return f"Iteration {number} ends now.{held}"
-    if _verifying(state):
+    if state.iteration:
+        return f"Iteration {state.iteration} ends now.{held}"
+    if _is_verifying(state):
         return _NOTHING_TO_SKIP
     if state.wait is not None:
         return f"The wait is over.{held}"
     return f"There is no iteration to skip.{held}" if held else "The next iteration begins now."
 
 
-def _reboot(state: RunState) -> str:
-    if number := state.iteration:
-        return f"Iteration {number} ends now and is repeated with fresh context."
-    return "The next iteration begins with fresh context."
-
-
-def _retry(state: RunState) -> str:
+def _answer_to_retry(state: RunState) -> str:
     if state.wait is not None:
         return "The wait is over." + (" The run stays paused." if state.paused else " It tries again now.")
-    if _verifying(state):
+    if _is_verifying(state):
         return _NOTHING_TO_RETRY
-    if state.call is not None or state.paused:
-        return _NOT_WAITING
-    return "The next iteration begins now."
+    return _NOT_WAITING if state.call is not None or state.paused else "The next iteration begins now."

@@ -12,8 +12,7 @@ import msgspec
 
 from claude_iterate.core.formats import shorten
 from claude_iterate.core.names import nearest
-from claude_iterate.core.settings.catalogue import Setting, build, canonical, catalogue, is_group, snake
-from claude_iterate.core.settings.declared import Settings
+from claude_iterate.core.settings.declared import Setting, Settings, build, canonical, catalogue, is_group, snake
 from claude_iterate.errors import SettingsProblem
 
 NOT_SETTINGS = frozenset(

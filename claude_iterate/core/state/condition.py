@@ -13,7 +13,6 @@ import msgspec
 from claude_iterate.core.events import PlanRead, RunStarted
 from claude_iterate.core.events.enums import Purpose
 from claude_iterate.core.reports.status import Status
-from claude_iterate.core.settings.catalogue import canonical
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.layers import layer_from_document, resolve
 from claude_iterate.core.state.claims import claim_is_open
@@ -26,50 +25,35 @@ KILLED = "killed"
 """The journal has no end, and no process runs the run."""
 
 CONDITIONS: dict[Live, str] = {
-    "starting": "The run has begun. Claude was not called yet.",
+    "starting": "The run has begun. Claude has not been called yet.",
     "running": "An iteration is under way, or the next one is about to begin.",
-    "verifying": "A claim of completion is put to the proof, or `verify` looks for itself: checks, then the review.",
+    "verifying": "A claim of completion is being proven, or `verify` runs: checks, then the review.",
     "waiting": "The run waits: for a usage limit, an overload, a reserve, its pace or its hours, for Claude that is"
     " away, or after a failure.",
     "paused": "The user said `pause`, and nothing is under way.",
-    "stopping": "The run is to end. What is under way comes to its end, or is ended.",
+    "stopping": "The run is about to end, after what is under way or at once.",
 }
-"""What a run that goes on can be doing. Beside these: `killed`, and the reasons."""
+"""What a run can be doing until it ends. Beside these: `killed`, and the reasons."""
 
-_WAITED, _HELD = ("WaitStarted",), ("Requested",)
+_JUDGED = ("VerificationFinished", "ClaimDropped")
+_BEGINNINGS = ("starting", "running", "verifying", "waiting")
 CHANGES: dict[tuple[str, str], tuple[str, ...]] = {
-    ("[*]", "starting"): ("RunStarted",),
-    ("[*]", "running"): ("RunStarted",),
-    ("[*]", "verifying"): ("RunStarted",),
-    ("[*]", "waiting"): ("RunStarted",),
+    **{("[*]", word): ("RunStarted",) for word in _BEGINNINGS},
     ("starting", "running"): ("IterationStarted", "ErrandStarted"),
     ("starting", "verifying"): ("PlanFinished",),
-    ("starting", "waiting"): _WAITED,
-    ("starting", "paused"): _HELD,
-    ("starting", "stopping"): ("StopRequested",),
+    ("starting", "paused"): ("Requested",),
     ("running", "verifying"): ("IterationFinished", "PlanFinished"),
-    ("running", "waiting"): _WAITED,
-    ("running", "paused"): ("IterationFinished", *_HELD),
-    ("running", "stopping"): ("StopRequested",),
-    ("verifying", "running"): ("VerificationFinished", "ClaimDropped"),
-    ("verifying", "starting"): ("VerificationFinished", "ClaimDropped"),
-    ("verifying", "waiting"): _WAITED,
-    ("verifying", "paused"): ("VerificationFinished", "ClaimDropped"),
-    ("verifying", "stopping"): ("StopRequested",),
-    ("waiting", "starting"): ("WaitEnded",),
-    ("waiting", "running"): ("WaitEnded",),
-    ("waiting", "verifying"): ("WaitEnded",),
-    ("waiting", "paused"): ("WaitEnded",),
-    ("waiting", "stopping"): ("StopRequested",),
-    ("paused", "running"): _HELD,
-    ("paused", "starting"): _HELD,
+    ("running", "paused"): ("IterationFinished", "Requested"),
+    **{("verifying", word): _JUDGED for word in ("running", "starting", "paused")},
+    **{("waiting", word): ("WaitEnded",) for word in ("starting", "running", "verifying", "paused")},
+    **{("paused", word): ("Requested",) for word in ("running", "starting")},
     ("paused", "verifying"): ("PlanFinished",),
-    ("paused", "waiting"): _WAITED,
-    ("paused", "stopping"): ("StopRequested",),
+    **{(word, "waiting"): ("WaitStarted",) for word in ("starting", "running", "verifying", "paused")},
+    **{(word, "stopping"): ("StopRequested",) for word in (*_BEGINNINGS, "paused")},
     **{(word, "[*]"): ("RunFinished",) for word in CONDITIONS},
 }
 """Which condition can follow which, and the events that lead from one to the other. `[*]` is before and after the run;
-a run that goes on with a killed one begins where that one was."""
+a run that continues a killed one begins where that one was."""
 
 
 def condition(state: RunState, *, alive: bool = True) -> str:
@@ -80,7 +64,7 @@ def condition(state: RunState, *, alive: bool = True) -> str:
 
 
 def live(state: RunState) -> Live:
-    """What a run does that goes on: the first that holds."""
+    """What a run is doing that has not ended: the first that holds."""
     if state.stop is not None:
         return "stopping"
     if state.wait is not None:
@@ -122,13 +106,9 @@ _WITHOUT_SECRETS = ("output", "colors", "attended", "exit_codes", "stop.")
 
 
 def recorded_settings(started: RunStarted) -> Settings:
-    """What the run's settings say about its console and its breaker. A value that this version does not know counts as
-    not set."""
-    layers = []
-    for key, value in started.settings.items():
-        if key.startswith(_WITHOUT_SECRETS) and canonical(key) is not None:
-            try:
-                layers.append(layer_from_document("journal", "journal", {key: value}))
-            except SettingsProblem:
-                continue
-    return resolve(layers).settings
+    """What the run's settings say about its console and its breaker; the defaults if this version cannot read them."""
+    known = {key: value for key, value in started.settings.items() if key.startswith(_WITHOUT_SECRETS)}
+    try:
+        return resolve([layer_from_document("journal", "journal", known)]).settings
+    except SettingsProblem:
+        return Settings()

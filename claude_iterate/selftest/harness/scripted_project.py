@@ -21,7 +21,7 @@ from typing import Any
 
 import msgspec
 
-from claude_iterate.core.settings.catalogue import catalogue
+from claude_iterate.core.settings.declared import catalogue
 from claude_iterate.system import processes, signals
 from claude_iterate.workspace.layout import Layout
 
