@@ -291,7 +291,7 @@ class Engine:
             changes = self._definition.changes()
         for event in spec.closing():
             self._recorder.record(event)
-        facts = self._task.compared(replace(facts, unread_notes=waiting, last_prompt=self._place.last_prompt()))
+        facts = self._task.compare(replace(facts, unread_notes=waiting, last_prompt=self._place.last_prompt()))
         ending = endings.run_finished_event(verdict, self._state, facts, changes)
         # What the run counted is about these instructions.
         self._recorder.record(replace(ending, task=task_file.current_identity(spec.layout.instructions)))

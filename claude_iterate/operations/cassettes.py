@@ -20,7 +20,6 @@ from claude_iterate.agent.protocol.stream import Translator
 from claude_iterate.core import events
 from claude_iterate.core.events import Warned
 from claude_iterate.core.events.enums import Cause, Purpose
-from claude_iterate.core.events.run import JOURNAL_FORMAT
 from claude_iterate.core.formats import plural
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.settings.declared import Settings
@@ -28,7 +27,7 @@ from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.views import run_view
 from claude_iterate.views.full_texts import full_texts
-from claude_iterate.workspace import journal_reader, metadata
+from claude_iterate.workspace import journal_reader
 from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.layout import Layout
 
@@ -267,7 +266,7 @@ def choose_cassette(layout: Layout, wanted: str, mode: str) -> Cassette:
     path = layout.journal(run)
     if not path.is_file():
         raise WorkspaceProblem(f"Run {run} has no journal: {path}", another)
-    metadata.refuse_newer(journal_reader.format_of(path), JOURNAL_FORMAT, f"The journal of run {run}")
+    journal_reader.refuse_newer(layout, run)
     recorded = RecordedCalls(journal_reader.read(path))
     started = recorded.started
     if started is None:

@@ -16,7 +16,6 @@ from typing import Any, TextIO
 import msgspec
 
 from claude_iterate.core.events import Entry, RunFinished, RunStarted
-from claude_iterate.core.events.run import JOURNAL_FORMAT
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import stop_settings
 from claude_iterate.core.state.condition import recorded_settings
@@ -26,7 +25,7 @@ from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.sinks.console import Console
 from claude_iterate.sinks.fanout import Sink
 from claude_iterate.system.files import near
-from claude_iterate.workspace import journal_reader, metadata
+from claude_iterate.workspace import journal_reader
 from claude_iterate.workspace.journal_reader import JournalFollower
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import control, run_lock
@@ -165,7 +164,7 @@ def find_run(layout: Layout) -> ShownRun:
         run = str(holder.get("run", ""))
         started = journal_reader.beginning(layout.journal(run)) if run else None
         if started is not None:
-            _refuse_newer(layout)
+            journal_reader.refuse_newer_journals(layout)
             return ShownRun(run, started, is_alive=True)
         if time.monotonic() > deadline:
             raise WorkspaceProblem(
@@ -173,17 +172,12 @@ def find_run(layout: Layout) -> ShownRun:
                 f"Try again in a moment, or see: claude-iterate show {layout.name}",
             )
         time.sleep(_POLL)
-    _refuse_newer(layout)
+    journal_reader.refuse_newer_journals(layout)
     run = next(journal_reader.newest_runs(layout), "")
     started = journal_reader.beginning(layout.journal(run)) if run else None
     if started is None:
         raise _no_run(layout)
     return ShownRun(run, started, is_alive=False)
-
-
-def _refuse_newer(layout: Layout) -> None:
-    run, form = journal_reader.newest_format(layout)
-    metadata.refuse_newer(form, JOURNAL_FORMAT, f"The journal of run {run}")
 
 
 def _no_run(layout: Layout) -> WorkspaceProblem:

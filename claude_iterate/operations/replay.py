@@ -28,14 +28,13 @@ from claude_iterate.core.events import (
     StreamEvent,
     Warned,
 )
-from claude_iterate.core.events.run import JOURNAL_FORMAT
 from claude_iterate.core.formats import join_names, plural
 from claude_iterate.core.redact import Redactor
 from claude_iterate.core.state.condition import recorded_settings
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.operations.playback import ALL, ConsolePlayback, Range, RecordedPace, recorded_console, usual_speed
 from claude_iterate.views.full_texts import FullTexts, full_texts, restore_texts
-from claude_iterate.workspace import journal_reader, metadata
+from claude_iterate.workspace import journal_reader
 from claude_iterate.workspace.layout import Layout
 
 COLUMNS = 100
@@ -187,7 +186,7 @@ def load_replay(layout: Layout, run: str, number: int | None, level: str, redact
     other = f"Choose another run: claude-iterate logs {layout.name} --list"
     if not path.is_file():
         raise WorkspaceProblem(f"Run {run} has no journal: {path}", other)
-    metadata.refuse_newer(journal_reader.format_of(path), JOURNAL_FORMAT, f"The journal of run {run}")
+    journal_reader.refuse_newer(layout, run)
     started = journal_reader.beginning(path)
     if started is None:
         raise WorkspaceProblem(f"The journal of run {run} has no beginning that can be read: {path}", other)

@@ -7,7 +7,6 @@ of the run: however a dry run ends, the workspace stays as it is.
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -84,17 +83,12 @@ def nested(settings: Mapping[str, Any]) -> dict[str, Any]:
     return document
 
 
-def moment_now() -> str:
-    """This moment in the form that metadata uses: ISO 8601 in UTC with a Z, as the original wrote it."""
-    return formats.moment(time.time())
-
-
 def _document(name: str, mode: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "name": name,
         "mode": mode,
-        "created": moment_now(),
+        "created": formats.moment(time.time()),
         "status": "in_progress",
         "totalIterations": 0,
         "setupIterations": 0,
@@ -121,7 +115,6 @@ def _merge(base: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-_GIT_IGNORE = ".gitignore"
 _IGNORED = """\
 # Written by claude-iterate: what a run keeps for itself. Everything else here can be committed.
 # Change this file as you like: it is never overwritten. An empty one is kept, too.
@@ -139,12 +132,8 @@ _IGNORED = """\
 
 def add_git_ignore(layout: Layout) -> None:
     """Write the file unless something has that name. It is a help, so a failure is not a problem."""
-    with contextlib.suppress(OSError):
-        handle = os.open(layout.folder / _GIT_IGNORE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-        try:
-            os.write(handle, _IGNORED.encode())
-        finally:
-            os.close(handle)
+    with contextlib.suppress(OSError), (layout.folder / ".gitignore").open("x", encoding="utf-8") as file:
+        file.write(_IGNORED)
 
 
 def layout_of_dry_run(layout: Layout, run: str) -> Layout:

@@ -6,7 +6,6 @@ import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.core.events import Carried, ProofDefined, Resumed, Trip
-from claude_iterate.core.events.run import JOURNAL_FORMAT
 from claude_iterate.core.state.carry_over import carry_over, resume_from
 from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
@@ -70,8 +69,7 @@ def _find_inheritance(layout: Layout, purpose: str, dry_run: bool, mode: str) ->
     What came between a killed run and the next one, such as `verify`, counts and leaves the killed run's state as is.
     """
     about = metadata.read(layout.metadata)
-    newest_run, form = journal_reader.newest_format(layout)
-    metadata.refuse_newer(form, JOURNAL_FORMAT, f"The journal of run {newest_run}")
+    journal_reader.refuse_newer_journals(layout)
     found = journal_reader.last_run(layout)
     another = task_file.is_another(layout.instructions, about.completed_task)
     if found is None:

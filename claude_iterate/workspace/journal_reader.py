@@ -15,8 +15,10 @@ import msgspec
 import ndjson
 
 from claude_iterate.core.events import Entry, RunStarted
+from claude_iterate.core.events.run import JOURNAL_FORMAT
 from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
+from claude_iterate.workspace import metadata
 from claude_iterate.workspace.layout import Layout
 
 _AT_ONCE = 4 * 1024 * 1024
@@ -33,12 +35,7 @@ WORDS = frozenset(
 """Events that fill a journal and have no effect once a call is over."""
 
 
-def is_word(line: bytes) -> bool:
-    """True for a line that has no effect once a call is over."""
-    return _kind(line) in WORDS
-
-
-def _kind(line: bytes) -> str:
+def kind_of(line: bytes) -> str:
     """The event's name; empty when it cannot be seen."""
     start = line.find(b'"event":{"event":"', 0, _HEAD) + 18
     return line[start : line.find(b'"', start)].decode("latin-1") if start >= 18 else ""
@@ -90,7 +87,7 @@ def _milestone_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
     anything else."""
     usage: bytes | None = None
     for line in lines:
-        kind = _kind(line)
+        kind = kind_of(line)
         if kind in WORDS:
             continue
         if kind == "UsageReported":
@@ -126,13 +123,20 @@ class _First(msgspec.Struct):
     event: _Format
 
 
-def newest_format(layout: Layout) -> tuple[str, int]:
-    """The newest run and the format of its journal; 1 where that cannot be read. Nothing else is read of it, because a
-    newer one may not be readable."""
-    run = next((run for run in reversed(layout.run_ids()) if layout.journal(run).is_file()), "")
-    if not run:
-        return "", 1
-    return run, format_of(layout.journal(run))
+class _Place(msgspec.Struct):
+    elapsed: float
+
+
+def refuse_newer(layout: Layout, run: str) -> None:
+    """A journal of a newer version may not be readable, so only its first line is read."""
+    metadata.refuse_newer(format_of(layout.journal(run)), JOURNAL_FORMAT, f"The journal of run {run}")
+
+
+def refuse_newer_journals(layout: Layout) -> None:
+    """Refuse the newest journal of the workspace if a newer version wrote it."""
+    run = next((run for run in reversed(layout.run_ids()) if layout.journal(run).is_file()), None)
+    if run is not None:
+        refuse_newer(layout, run)
 
 
 def format_of(path: Path) -> int:
@@ -144,10 +148,6 @@ def format_of(path: Path) -> int:
             return 1
 
 
-class _Place(msgspec.Struct):
-    elapsed: float
-
-
 def beginning(path: Path) -> RunStarted | None:
     """The first event of the run; None when it cannot be read."""
     return next((entry.event for entry in milestones(path) if isinstance(entry.event, RunStarted)), None)
@@ -155,21 +155,23 @@ def beginning(path: Path) -> RunStarted | None:
 
 def has_finished(path: Path) -> bool:
     """The journal has an end. Only its last lines are looked at."""
-    with contextlib.suppress(OSError), path.open("rb") as file:
-        file.seek(max(0, file.seek(0, os.SEEK_END) - _END))
-        return FINISHED in file.read()
+    with contextlib.suppress(OSError):
+        return FINISHED in _tail(path, _END)
     return False
 
 
 def age(path: Path) -> float:
     """Seconds from the beginning of the run to its last entry, by its entries: a copy changes the times of the file."""
-    with path.open("rb") as file:
-        file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL))
-        lines = file.read().split(b"\n")
-    for line in reversed(lines):
+    for line in reversed(_tail(path, _TAIL).split(b"\n")):
         with contextlib.suppress(ValueError, RecursionError):  # cut by a crash, or by where the reading began
             return max(0.0, msgspec.json.decode(line, type=_Place).elapsed)
     return 0.0
+
+
+def _tail(path: Path, most: int) -> bytes:
+    with path.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - most))
+        return file.read()
 
 
 class JournalFollower:

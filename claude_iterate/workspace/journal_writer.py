@@ -19,7 +19,7 @@ from claude_iterate.core.abridgement import FLOODS, Floods, abridge
 from claude_iterate.system.files import nameless_file
 from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.files.restorable_file import RestorableFile
-from claude_iterate.workspace.journal_reader import WORDS, is_word
+from claude_iterate.workspace.journal_reader import WORDS, kind_of
 
 _MILESTONES = frozenset(
     {
@@ -205,7 +205,7 @@ class JournalWriter:
     def _leave_out_words(self) -> None:
         lines = bytes(self._buffer).splitlines(keepends=True)
         # A line that is half on disk must be completed, whatever it is.
-        kept = [line for number, line in enumerate(lines) if (self._torn and number == 0) or not is_word(line)]
+        kept = [line for number, line in enumerate(lines) if (self._torn and number == 0) or kind_of(line) not in WORDS]
         self._left_out += len(lines) - len(kept)
         self._buffer = bytearray(b"".join(kept))
 

@@ -46,9 +46,7 @@ def user_folder(environ: Mapping[str, str], platform: str = sys.platform) -> Pat
     """Where this user's settings and templates live."""
     if environ.get("CLAUDE_ITERATE_CONFIG_DIR"):
         return expand_path(environ["CLAUDE_ITERATE_CONFIG_DIR"], environ)
-    if platform == "win32" and environ.get("APPDATA"):
-        base = Path(environ["APPDATA"])
-    elif platform == "darwin":
+    if platform == "darwin":
         base = expand_path("~/Library/Application Support", environ)
     else:
         base = expand_path(environ.get("XDG_CONFIG_HOME") or "~/.config", environ)

@@ -15,11 +15,16 @@ _MOST = 64 << 20
 
 def current_identity(instructions: Path) -> str:
     """The identity of the task (`core.task_identity`), or that it cannot be read."""
+    text = _text(instructions)
+    return task_identity.identity(text) if text is not None else task_identity.UNREADABLE
+
+
+def _text(instructions: Path) -> str | None:
     data = untrusted_files.read(instructions, _MOST)
     try:
-        return task_identity.identity(data.decode()) if data is not None else task_identity.UNREADABLE
+        return data.decode() if data is not None else None
     except UnicodeDecodeError:
-        return task_identity.UNREADABLE
+        return None
 
 
 class StartingTask:
@@ -32,7 +37,7 @@ class StartingTask:
         stands = len(replaced) == 2 and task_identity.is_same_task(replaced[1], current_identity(instructions))
         self._before = replaced[0] if stands else ""
 
-    def compared(self, facts: Facts) -> Facts:
+    def compare(self, facts: Facts) -> Facts:
         """These facts with what became of the instructions."""
         lost = self.lost()
         spoilt = bool(lost) and (self._path.is_dir() or (self._path.is_file() and self._path.stat().st_size > 0))
@@ -64,11 +69,7 @@ class StartingTask:
 
 def is_readable(instructions: Path) -> bool:
     """True when a run can begin with it: it is there, text, and not empty."""
-    data = untrusted_files.read(instructions, _MOST)
-    try:
-        return data is not None and bool(data.decode().strip())
-    except UnicodeDecodeError:
-        return False
+    return bool((_text(instructions) or "").strip())
 
 
 def is_another(instructions: Path, before: object) -> bool:

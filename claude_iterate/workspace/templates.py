@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from claude_iterate.core import names
+from claude_iterate.core import formats, names
 from claude_iterate.core.redact import Redactor, is_secret_name
 from claude_iterate.core.settings.layers import Layer, layer_from_document
 from claude_iterate.core.settings.modes import MODES
@@ -161,16 +162,9 @@ def _list_names(folder: Path) -> list[str]:
         return named_folders(folder)
 
 
-class About(msgspec.Struct, frozen=True):
-    """What the user says about a template; None for what was not given."""
-
-    description: str | None = None
-    tags: list[str] | None = None
-    estimated_iterations: int | None = None
-
-
-def save(layout: Layout, folder: Path, about: About, force: bool = False) -> list[str]:
-    """Make the template `folder`, whole or not at all; returns the names of the settings that were left out."""
+def save(layout: Layout, folder: Path, given: Mapping[str, Any], force: bool = False) -> list[str]:
+    """Make the template `folder`, whole or not at all; returns the names of the settings that were left out. `given` is
+    what the user says about it, in the original's words."""
     if not layout.instructions.is_file():
         raise TemplateProblem(f"Instructions not found. Run setup first: claude-iterate setup {layout.name}")
     if os.path.lexists(folder) and not force:
@@ -180,7 +174,7 @@ def save(layout: Layout, folder: Path, about: About, force: bool = False) -> lis
     found = metadata.read(layout.metadata)
     carried, left_out = without_secrets(settings_reader.workspace_layer(found).values)
     with explain_errors(TemplateProblem, f"The template {folder.name!r} cannot be written", folder.parent):
-        document = _document(folder, found.mode, carried, about)
+        document = _document(folder, found.mode, carried, given)
         with new_folder(folder, replace=force) as made:
             untrusted_files.write_bytes(made / INSTRUCTIONS, layout.instructions.read_bytes())
             untrusted_files.write_json(made / ABOUT, document)
@@ -196,25 +190,18 @@ def without_secrets(values: Mapping[str, Any]) -> tuple[dict[str, Any], list[str
     known = Redactor({})
     for key, value in values.items():
         kept: Any = value
-        if key in _SECRET_SETTINGS:
-            kept = None
-        elif isinstance(value, dict):
+        if isinstance(value, dict) and key not in _SECRET_SETTINGS:
             kept = {
                 name: text for name, text in value.items() if not (is_secret_name(name) or _holds_secret(known, text))
             }
-        elif _holds_secret(known, value):
+        elif key in _SECRET_SETTINGS or _holds_secret(known, value):
             kept = None
         if kept != value:
-            left_out.append(_name_left_out(key, value, kept))
+            gone = f" ({', '.join(name for name in value if name not in kept)})" if kept else ""
+            left_out.append(f"{key}{gone}")
         if kept or kept == value:
             carried[key] = kept
     return carried, left_out
-
-
-def _name_left_out(key: str, value: Any, kept: Any) -> str:
-    if kept and isinstance(value, dict):
-        return f"{key} ({', '.join(name for name in value if name not in kept)})"
-    return key
 
 
 def _holds_secret(known: Redactor, value: Any) -> bool:
@@ -222,17 +209,17 @@ def _holds_secret(known: Redactor, value: Any) -> bool:
     return known.clean(text) != text
 
 
-def _document(folder: Path, mode: str, carried: dict[str, Any], about: About) -> dict[str, Any]:
+def _document(folder: Path, mode: str, carried: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """The original's keys, and all settings. A replaced template keeps the descriptions that are not given again."""
     before = read(folder, "").document if folder.is_dir() else {}
-    document: dict[str, Any] = {"name": folder.name, "version": "1.0.0", "tags": [], "created": creation.moment_now()}
-    document |= {key: before[key] for key in _KEPT if key in before}
-    given = {
-        "description": about.description,
-        "tags": about.tags,
-        "estimatedIterations": about.estimated_iterations,
+    document: dict[str, Any] = {
+        "name": folder.name,
+        "version": "1.0.0",
+        "tags": [],
+        "created": formats.moment(time.time()),
     }
-    document |= {key: value for key, value in given.items() if value is not None}
+    document |= {key: before[key] for key in _KEPT if key in before}
+    document |= given
     document["mode"] = mode
     config = creation.nested(carried)
     # The original knows these two, as whole numbers.

@@ -255,7 +255,7 @@ def test_nothing_is_read_through_links(layout: Layout, name: str) -> None:
         shutil.rmtree(layout.prompts)
         layout.prompts.symlink_to(private)
         place.remember()
-        raced = run_folder.KeptFile(mine, mine.parent)
+        raced = run_folder.KeptFile("prompts", mine, mine.parent)
         raced.remember()
         layout.prompts.unlink()
         assert (place.restore(deleted_by_us=True), mine.read_text(), raced.size) == (True, "mine", 0)

@@ -112,7 +112,6 @@ def test_bad_variable_is_named(tmp_path: Path) -> None:
         ("linux", {"HOME": "/h", "XDG_CONFIG_HOME": "/x"}, "/x/claude-iterate"),
         ("linux", {"HOME": "/h", "XDG_CONFIG_HOME": ""}, "/h/.config/claude-iterate"),
         ("darwin", {"HOME": "/h", "XDG_CONFIG_HOME": "/x"}, "/h/Library/Application Support/claude-iterate"),
-        ("win32", {"HOME": "/h", "APPDATA": "/a"}, "/a/claude-iterate"),
         ("linux", {"HOME": "/h", "CLAUDE_ITERATE_CONFIG_DIR": "~/mine"}, "/h/mine"),
     ],
 )

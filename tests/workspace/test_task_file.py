@@ -25,6 +25,6 @@ def test_replaced_instructions_are_compared_with_those_before(
     path.write_text("mine" if now == "mine" else "weak")
     task = StartingTask(path, (was, weak))
     path.write_text(now)
-    found = task.compared(facts(0))
+    found = task.compare(facts(0))
     expected = (*(identity(str(text)) for text in told[:2]),)
     assert (found.replaced, found.replaced_earlier) == (expected, bool(told) and told[2])

@@ -12,7 +12,6 @@ import pytest
 from claude_iterate.errors import SettingsProblem, TemplateProblem, UsageProblem, WorkspaceProblem
 from claude_iterate.workspace import metadata, settings_reader, templates
 from claude_iterate.workspace.project import Project
-from claude_iterate.workspace.templates import About
 
 ORIGINAL = Path(__file__).parents[1] / "fixtures" / "original" / "templates"
 
@@ -24,11 +23,11 @@ def project(tmp_path: Path) -> Project:
     return Project(root, {"HOME": str(tmp_path / "home")})
 
 
-def save(project: Project, name: str = "t", about: About | None = None, **settings: Any) -> list[str]:
+def save(project: Project, name: str = "t", about: dict[str, Any] | None = None, **settings: Any) -> list[str]:
     """A workspace with these settings, saved as a template; says what was not carried."""
     values = {key.replace("__", "."): value for key, value in settings.items()}
     layout = project.create(f"for-{name}", "iterative", values, instructions=b"do it\xff\n")
-    return templates.save(layout, project.templates_folder / name, about or About())
+    return templates.save(layout, project.templates_folder / name, about or {})
 
 
 def own_settings(project: Project, name: str) -> dict[str, Any]:
@@ -63,7 +62,12 @@ def test_what_is_not_set_stays_open(project: Project) -> None:
 
 def test_the_file_is_in_the_originals_words(project: Project) -> None:
     """So that the original could still read it; the README is there when there is something to say."""
-    save(project, about=About("My thing", ["a", "b"], 7), max_iterations=30, delay=5.0)
+    save(
+        project,
+        about={"description": "My thing", "tags": ["a", "b"], "estimatedIterations": 7},
+        max_iterations=30,
+        delay=5.0,
+    )
     folder = project.templates_folder / "t"
     document = json.loads((folder / ".template.json").read_text())
     expected = {"name": "t", "description": "My thing", "tags": ["a", "b"], "estimatedIterations": 7}
@@ -117,10 +121,10 @@ def test_the_originals_template_is_used_unchanged(project: Project) -> None:
 
 def test_the_projects_before_the_users(project: Project) -> None:
     """Both are listed; the project's is found."""
-    save(project, about=About("project"))
+    save(project, about={"description": "project"})
     layout = project.layout("for-t")
-    templates.save(layout, project.global_templates_folder / "t", About("global"))
-    templates.save(layout, project.global_templates_folder / "u", About("global"))
+    templates.save(layout, project.global_templates_folder / "t", {"description": "global"})
+    templates.save(layout, project.global_templates_folder / "u", {"description": "global"})
     assert [(found.name, found.scope) for found in templates.list_templates(project)] == [
         ("t", "project"),
         ("t", "global"),
@@ -145,14 +149,14 @@ def test_folders_come_from_settings(tmp_path: Path) -> None:
 
 def test_replacing_keeps_what_is_not_said_anew(project: Project) -> None:
     """Without --force nothing is replaced; with it, description and tags stay unless given."""
-    save(project, about=About("My thing", ["a"], 7))
+    save(project, about={"description": "My thing", "tags": ["a"], "estimatedIterations": 7})
     layout = project.layout("for-t")
     layout.instructions.write_text("better")
     folder = project.templates_folder / "t"
     with pytest.raises(TemplateProblem, match="already exists"):
-        templates.save(layout, folder, About())
+        templates.save(layout, folder, {})
     assert (folder / "INSTRUCTIONS.md").read_bytes() == b"do it\xff\n"
-    templates.save(layout, folder, About(tags=["b"]), force=True)
+    templates.save(layout, folder, {"tags": ["b"]}, force=True)
     found = templates.find(project, "t")
     assert (found.instructions(), found.description, found.tags) == (b"better", "My thing", ["b"])
     assert [path.name for path in project.templates_folder.iterdir()] == ["t"]
@@ -165,7 +169,7 @@ def test_a_linked_template_is_replaced_not_written_through(project: Project, tmp
     project.templates_folder.mkdir(parents=True)
     (project.templates_folder / "t").symlink_to(outside)
     layout = project.create("w", instructions=b"new")
-    templates.save(layout, project.templates_folder / "t", About(), force=True)
+    templates.save(layout, project.templates_folder / "t", {}, force=True)
     assert (outside / "INSTRUCTIONS.md").read_bytes() == (ORIGINAL / "port-tests" / "INSTRUCTIONS.md").read_bytes()
     assert not (project.templates_folder / "t").is_symlink()
     assert [path.name for path in project.templates_folder.iterdir()] == ["t"]
@@ -175,7 +179,7 @@ def test_no_instructions_no_template(project: Project) -> None:
     """The seed's words, and nothing made."""
     layout = project.create("w")
     with pytest.raises(TemplateProblem, match=r"Instructions not found\. Run setup first"):
-        templates.save(layout, project.templates_folder / "t", About())
+        templates.save(layout, project.templates_folder / "t", {})
     assert not project.templates_folder.exists()
 
 

@@ -56,8 +56,9 @@ def save(
     name = template or workspace
     folder = (project.global_templates_folder if globally else project.templates_folder) / name
     words = None if tags is None else list(dict.fromkeys(tag.strip() for tag in tags.split(",") if tag.strip()))
-    about = templates.About(description, words, estimated_iterations)
-    left_out = templates.save(layout, folder, about, force)
+    about = {"description": description, "tags": words, "estimatedIterations": estimated_iterations}
+    given = {key: value for key, value in about.items() if value is not None}
+    left_out = templates.save(layout, folder, given, force)
     scope = "global" if globally else "project"
     document = {"name": name, "scope": scope, "path": str(folder), "notCarried": left_out}
     then = f"Use it: claude-iterate template use {name} WORKSPACE"

@@ -201,7 +201,7 @@ class UserFiles:
         self._works_off_plan = works_off_plan
         self._writes_instructions = writes_instructions
         self._agents = {layout.todo}
-        self._known: dict[Path, tuple[str, KeptFile]] = {}
+        self._known: dict[Path, KeptFile] = {}
         self.lost: list[tuple[str, str]] = []
         """What could not be put back, and why."""
         self.remember()
@@ -210,44 +210,41 @@ class UserFiles:
         """Take all files as they are now."""
         if not self._works_off_plan:
             self._agents.update(plan_file.paths(self._layout))
-        held = sum(file.size for _, file in self._known.values())
+        held = sum(file.size for file in self._known.values())
         for label, path in self._list_files():
             if path not in self._known and len(self._known) < _MOST_FILES and os.path.lexists(path):
-                folder = Path(os.path.realpath(path.parent))
-                if any(folder.is_relative_to(place) for place in self._inside):
-                    self._known[path] = label, KeptFile(path, folder)
+                file = KeptFile(label, path, Path(os.path.realpath(path.parent)))
+                if any(file.folder.is_relative_to(place) for place in self._inside):
+                    self._known[path] = file
             if path in self._known:
-                file = self._known[path][1]
+                file = self._known[path]
                 held -= file.size
                 file.remember(_MOST_BYTES - held)
                 held += file.size
 
     def forget_deleted(self) -> None:
         """What is deleted now stays deleted: its user did that."""
-        self._known = {path: known for path, known in self._known.items() if not known[1].is_deleted}
+        self._known = {path: file for path, file in self._known.items() if not file.is_deleted}
 
     def put_back(self, swept: bool = False) -> list[str]:
         """Put back what was deleted, and say what. `swept`: more was deleted with it."""
         delivered = self._layout.notes / notes.DELIVERED
-        for path, (label, _) in list(self._known.items()):
-            if label == NOTES and (delivered / path.name).exists():
+        for path, file in list(self._known.items()):
+            if file.label == NOTES and (delivered / path.name).exists():
                 del self._known[path]
-        deleted = {path: label for path, (label, file) in self._known.items() if file.is_deleted}
+        deleted = {path: file for path, file in self._known.items() if file.is_deleted}
         if not swept and not deleted.keys() - self._agents:
-            for path in deleted:
-                del self._known[path]
+            self.forget_deleted()
             return []
-        return list(dict.fromkeys(label for path, label in deleted.items() if self._put_back_one(path)))
-
-    def _put_back_one(self, path: Path) -> bool:
-        label, file = self._known[path]
-        try:
-            file.put_back()
-        except OSError as error:
-            del self._known[path]
-            self.lost.append((label, error.strerror or str(error)))
-            return False
-        return True
+        there: dict[str, None] = {}
+        for path, file in deleted.items():
+            try:
+                file.put_back()
+                there[file.label] = None
+            except OSError as error:
+                del self._known[path]
+                self.lost.append((file.label, error.strerror or str(error)))
+        return list(there)
 
     def _list_files(self) -> Iterator[tuple[str, Path]]:
         """Each file, and under which name it is told."""
@@ -281,11 +278,13 @@ def version(path: Path) -> Version | None:
 
 
 class KeptFile:
-    """One file in `folder`, which is a real path: where a link leads elsewhere now, nothing is read or written."""
+    """One file in `folder`, which is a real path: where a link leads elsewhere now, nothing is read or written. `label`
+    is what it is called in messages."""
 
-    def __init__(self, path: Path, folder: Path) -> None:
+    def __init__(self, label: str, path: Path, folder: Path) -> None:
+        self.label = label
+        self.folder = folder
         self._path = path
-        self._folder = folder
         self._version: Version | None = None
         self._data: bytes | None = None
         self._mode = 0
@@ -317,12 +316,12 @@ class KeptFile:
         """Write the file with the mode that it had, and its folder where that is gone, too. An OSError says why not."""
         if self._is_led_elsewhere:
             raise OSError(errno.ELOOP, "a link leads its folder elsewhere", str(self._path))
-        self._folder.mkdir(parents=True, exist_ok=True)
-        with untrusted_files.open_replacement(self._folder / self._path.name, private=True, follow=False) as file:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with untrusted_files.open_replacement(self.folder / self._path.name, private=True, follow=False) as file:
             file.write(self._data or b"")
             os.fchmod(file.fileno(), self._mode)
         self._version = version(self._path)
 
     @property
     def _is_led_elsewhere(self) -> bool:
-        return Path(os.path.realpath(self._path.parent)) != self._folder
+        return Path(os.path.realpath(self._path.parent)) != self.folder
