@@ -37,7 +37,6 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.enums import ENDINGS, Cause, Kind, Reason
 from claude_iterate.core.reports.status import Change, Status
-from claude_iterate.core.rules.proof import tampering
 from claude_iterate.sinks.console import Clock, Console
 from tests.sinks.conftest import BEGAN, Fed, MakeEntry, MakeStarted, MakeTerminal
 
@@ -282,18 +281,6 @@ def test_a_failure_is_not_kept_back(entry: MakeEntry, last: str) -> None:
     assert err.getvalue() == "❌ Iteration 1 failed: boom\n"
 
 
-@pytest.mark.parametrize(
-    ("detail", "line"),
-    [
-        ("2", "⚠️ Stagnation detected: 2 consecutive iterations with no work"),
-        ("nothing moved", "⚠️ Stagnation detected: nothing moved"),
-    ],
-)
-def test_stagnation(play: Play, detail: str, line: str) -> None:
-    """The seed's message; a detail that is not a number is shown as it is."""
-    assert play(RunFinished("stagnation", detail))[0].splitlines()[0] == line
-
-
 @pytest.mark.parametrize("level", ["quiet", "progress", "verbose"])
 @pytest.mark.parametrize("reason", ENDINGS)
 def test_endings_go_where_they_belong(play: Play, started: MakeStarted, level: str, reason: Reason) -> None:
@@ -338,25 +325,6 @@ def test_quiet_tells_what_is_doubtful_in_a_completed_run(play: Play, started: Ma
         assert err.splitlines()[0] == told.get(ending.known_by, proven)
         assert "  ⚠ " in err
         assert "check.sh" in err
-
-
-def test_a_proof_that_no_check_and_no_review_refuted_says_why(play: Play, started: MakeStarted) -> None:
-    """No line before it names the cause."""
-    findings = tampering((ProofChange("check", "check.sh", "changed"),))
-    _, err = play(started(), VerificationFinished(1, False, findings), IterationStarted(2))
-    why = "this defines the proof and was changed: check.sh (changed; a check uses it)."
-    assert err.splitlines()[-2] == f"❌ Verification failed: {why}"
-
-
-def test_quiet_tells_errors(play: Play, started: MakeStarted) -> None:
-    """The failing end, nothing else."""
-    out, err = play(started(), Warned("careful"), RunFinished("agent_failed", "crash", "doctor"), level="quiet")
-    assert out == ""
-    assert err.splitlines() == [
-        "❌ Claude failed: crash",
-        "  doctor",
-        "  Next: claude-iterate run my-task",
-    ]
 
 
 def test_evidence_that_is_longer_than_a_cause_is_in_the_log(play: Play, started: MakeStarted) -> None:
@@ -476,14 +444,6 @@ def test_poor_encodings_get_stand_ins(entry: MakeEntry, started: MakeStarted, en
     assert "?? ?" in text
     for stand_in in ("[tool] Bash tool", "[warn] careful", "[error] Iteration 1 failed", "[ok] Task completed"):
         assert stand_in in text
-
-
-def test_lone_surrogates_do_not_raise(entry: MakeEntry) -> None:
-    """Not even UTF-8 can write half a character."""
-    err = io.TextIOWrapper(io.BytesIO(), "utf-8")
-    Fed(Console(io.StringIO(), err, "verbose"))(entry(Said("✓ \ud800")))
-    err.seek(0)
-    assert "✓ ?" in err.read()
 
 
 class ClosedPipe(io.StringIO):

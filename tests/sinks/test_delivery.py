@@ -52,20 +52,31 @@ def test_delivered(trip: Trip, receiver: Receiver) -> None:
     assert (got.path, got.text, got.headers["title"]) == ("/topic", "done", "Task Complete")
 
 
-@pytest.mark.parametrize("status", [500, 503, 429])
-def test_trouble_that_passes(trip: Trip, receiver: Receiver, status: int) -> None:
-    """The second try is the one that counts."""
-    receiver.answers = [(status, {})]
-    assert trip.send(receiver.url).delivered
-    assert (len(receiver.received), trip.pauses) == (2, [0.5])
+def asked(seconds: str) -> dict[str, str]:
+    return {"Retry-After": seconds}
 
 
-def test_three_tries_with_growing_pauses(trip: Trip, receiver: Receiver) -> None:
-    """Then it gives up and says why."""
-    receiver.answers = [(500, {})] * 9
-    answer = trip.send(receiver.url)
-    assert answer == PostResult(False, 500, "thank you", "500 Internal Server Error", 0.0)
-    assert (len(receiver.received), trip.pauses) == (3, [0.5, 1.0])
+@pytest.mark.parametrize(
+    ("answers", "delivered", "pauses"),
+    [
+        *(([(status, {})], True, [0.5]) for status in (429, 500, 503)),
+        *(([(status, {})], False, []) for status in (400, 401, 403, 404, 410)),
+        ([(500, {})] * 9, False, [0.5, 1.0]),
+        ([(429, asked("2"))], True, [2.0]),
+        ([(429, asked("7.5"))], True, [7.5]),
+        ([(429, asked("900"))], True, [30.0]),
+        ([(429, asked("soon"))], True, [0.5]),
+        ([(429, asked("-3"))], True, [0.5]),
+    ],
+)
+def test_what_is_tried_again(
+    trip: Trip, receiver: Receiver, answers: list[tuple[int, dict[str, str]]], delivered: bool, pauses: list[float]
+) -> None:
+    """Trouble that passes, three times at most, with growing pauses or as long as the receiver asks, up to 30 seconds.
+    A refusal is final."""
+    receiver.answers = answers
+    assert trip.send(receiver.url).delivered == delivered
+    assert (len(receiver.received), trip.pauses) == (len(pauses) + 1, pauses)
 
 
 def test_no_further_try_when_the_run_is_over(trip: Trip, receiver: Receiver) -> None:
@@ -73,22 +84,6 @@ def test_no_further_try_when_the_run_is_over(trip: Trip, receiver: Receiver) -> 
     receiver.answers = [(500, {})]
     assert not trip.send(receiver.url, goes_on=False).delivered
     assert len(receiver.received) == 1
-
-
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 410])
-def test_a_refusal_is_final(trip: Trip, receiver: Receiver, status: int) -> None:
-    """What was refused for good is not sent again."""
-    receiver.answers = [(status, {})]
-    assert trip.send(receiver.url).status == status
-    assert (len(receiver.received), trip.pauses) == (1, [])
-
-
-@pytest.mark.parametrize(("asked", "pause"), [("2", 2.0), ("7.5", 7.5), ("900", 30.0), ("soon", 0.5), ("-3", 0.5)])
-def test_retry_after(trip: Trip, receiver: Receiver, asked: str, pause: float) -> None:
-    """The receiver's wish is heeded, up to 30 seconds; nonsense is not."""
-    receiver.answers = [(429, {"Retry-After": asked})]
-    assert trip.send(receiver.url).delivered
-    assert trip.pauses == [pause]
 
 
 @freeze_time("2026-12-31 23:59:39")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable
 from typing import Any
 
@@ -78,34 +77,6 @@ def test_a_run_in_order(run: Run, receiver: Receiver) -> None:
     assert [item.document["iteration"] for item in receiver.received] == [0, 1, 2, 2, 2]
     assert "Status: Reported complete" in receiver.received[3].document["message"]
     assert run.warnings == []
-
-
-@pytest.mark.parametrize("reason", ["max_iterations", "agent_failed", "blocked", "interrupted", "stagnation"])
-def test_the_last_iteration_is_told(run: Run, receiver: Receiver, reason: Any) -> None:
-    """Whatever the ending, unless it completed the task."""
-    run.begin(receiver)
-    run.iterate(1)
-    run.add(RunFinished(reason, "1", iterations=1))
-    run.notifier.close()
-    assert len(receiver.received) == 3
-
-
-@pytest.mark.parametrize(("status", "reason"), [(GOING, "max_iterations"), (DONE, "completed")])
-def test_a_milestone_that_ends_the_run(run: Run, receiver: Receiver, status: Status, reason: Any) -> None:
-    """The tenth iteration is reported though it is the last one, and though it completes the task."""
-    run.begin(receiver)
-    run.iterate(10, status)
-    run.add(RunFinished(reason, "10", iterations=10))
-    run.notifier.close()
-    assert events(receiver.received) == ["execution_start", "iteration", "iteration_milestone", "completion"]
-
-
-def test_an_iteration_is_told_at_once(run: Run, receiver: Receiver) -> None:
-    """Not only when the next one begins."""
-    run.begin(receiver)
-    run.iterate(1, GOING)
-    assert events(receiver.wait(lambda got: len(got) == 2)) == ["execution_start", "iteration"]
-    run.notifier.close()
 
 
 @pytest.mark.setting("notify.events", "verification.notify_on_verification")
@@ -187,30 +158,6 @@ def test_the_end_of_a_run_does_not_wait_for_an_answer(run: Run, receiver: Receiv
     assert len(receiver.wait(lambda got: got)) == 1
     assert run.warnings == []
     settle(run, receiver)
-
-
-def test_a_dead_receiver_costs_one_warning(run: Run) -> None:
-    """However many notices it misses."""
-    with socket.socket() as place:
-        place.bind(("127.0.0.1", 0))
-        run.begin(f"http://127.0.0.1:{place.getsockname()[1]}/")
-        for number in range(1, 20):
-            run.iterate(number)
-        run.add(RunFinished("completed"))
-        run.notifier.close()
-    (warning,) = run.warnings
-    assert warning.startswith("Notifications to 127.0.0.1 fail: ")
-    assert "refused" in warning
-
-
-def test_500_then_ok(run: Run, receiver: Receiver) -> None:
-    """The notice arrives with the second try, before those after it, without a warning."""
-    receiver.answers = [(500, {})]
-    run.begin(receiver)
-    run.add(RunFinished("completed"))
-    run.notifier.close()
-    assert events(receiver.received) == ["execution_start", "execution_start", "completion"]
-    assert run.warnings == []
 
 
 @pytest.mark.usefixtures("hurry")

@@ -190,14 +190,6 @@ def test_20000_lines_once_and_in_order(path: Path, entry: MakeEntry) -> None:
     assert written == [f"line {number} ✓" for number in range(20000)]
 
 
-def test_long_results_are_whole(log: Fed, path: Path, entry: MakeEntry) -> None:
-    """The log has no limits."""
-    text = "\n".join(f"row {number}" for number in range(5000))
-    log(entry(ToolAnswered("1", "Bash", text)))
-    log.flush()
-    assert path.read_text(encoding="utf-8").count("row ") == 5000
-
-
 def test_the_buffer_holds_10_kilobytes(log: Fed, path: Path, entry: MakeEntry) -> None:
     """Written when 10 KB are full, not before, and then all of it."""
     log(entry(Said("x" * 10000)))
