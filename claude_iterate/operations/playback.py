@@ -95,8 +95,7 @@ def console_for(
         "attended": settings.attended,
         "clock": not err.isatty(),
         "columns": lambda: shutil.get_terminal_size().columns,
-        "is_there": os.path.isfile,
-        "place": near,
+        "place": lambda path: near(path) if os.path.isfile(path) else "",  # noqa: PTH113 - Path may raise
         "stop": stop_settings(settings, mode),
     }
     return Console(out, err, **(usual | more))

@@ -56,9 +56,9 @@ _LOOKS = frozenset(
 class Console:
     """Shows entries on two streams. `level` is quiet, progress or verbose. `live` asks for the line at the
     bottom, which is drawn on terminals only; `columns` gives the width of the terminal. `attended`: the user is
-    asked before each iteration. `is_there` says whether the log that is to be named exists. `program` is how we are
-    called, if the run can give up its terminal: then the console says how to look at it, and shows nothing more.
-    `place` makes a path as short as it is from where the user is."""
+    asked before each iteration. `program` is how we are called, if the run can give up its terminal: then the console
+    says how to look at it, and shows nothing more. `place` makes a path as short as it is from where the user is; empty
+    when nothing is there."""
 
     def __init__(
         self,
@@ -73,12 +73,10 @@ class Console:
         clock: bool = False,
         keys: bool = False,
         wall: Callable[[], float] = time.time,
-        is_there: Callable[[str], bool] = lambda _path: True,
         place: Callable[[str], str] = lambda path: path,
         stop: StopSettings | None = None,
         program: Sequence[str] = (),
     ) -> None:
-        self._is_there = is_there
         self._place = place
         self._program = program
         self._left = False
@@ -86,16 +84,15 @@ class Console:
         self._out = Output(out, color, forced_color, beside=self._err)
         self._at = 0.0
         self._level = level
+        self._gap = [""] if level == "verbose" else []  # it is long: iterations stand apart
         self._attended = attended
         self._state = RunState()
         self._clock = Clock() if clock else None
         self._transcript = Transcript(whole=False)
-        drawn = live and level != "quiet" and self._err.terminal
         self._held: _Held | None = None
         self._looked: list[tuple[events.Entry, RunState]] = []
-        self._live: LiveLine | None = None
-        if drawn:
-            self._live = LiveLine(self._err, columns, wall, keys, stop)
+        drawn = live and level != "quiet" and self._err.terminal
+        self._live = LiveLine(self._err, columns, wall, keys, stop) if drawn else None
         self.behind = False
         """What comes is long over: the live line is not drawn for it. `tick` draws it as ever."""
 
@@ -121,7 +118,9 @@ class Console:
         elif self._level != "quiet":
             self._show(entry, before)
         if self._program and isinstance(event, events.Requested) and event.verb == Verb.DETACH:
-            self._leave()
+            if self._level != "quiet" and state.started is not None:
+                self._say(run_lines.how_to_look(state.started.workspace, self._program))
+            self.close()
             return
         if self._live is not None:
             self._live.note(entry)
@@ -146,19 +145,14 @@ class Console:
         self._out.flush()
         self._err.flush()
 
-    def _leave(self) -> None:
-        """The last lines on this terminal."""
-        if self._level != "quiet" and self._state.started is not None:
-            self._say(run_lines.how_to_look(self._state.started.workspace, self._program))
-        self.close()
-
     def close(self) -> None:
         """Leave the terminal clean."""
         if self._left:
             return
         self._left = True
         self._release()
-        self._end_live_line()
+        self._erase_live_line()
+        self._live = None
         self._err.flush()  # both may write to one terminal, which is closed once
         self._out.close()
         self._err.close()
@@ -194,22 +188,15 @@ class Console:
             self._show(entry, before)
 
     def _iteration(self, event: events.IterationFinished, told_elsewhere: bool = False) -> None:
-        gap = [""] if self._level == "verbose" else []  # verbose output is long: iterations stand apart
         started = self._state.started
         mode, dry_run = (started.mode, started.dry_run) if started is not None else ("", False)
-        self._say([*gap, *run_lines.iteration_finished(event, mode, dry_run, told_elsewhere)])
-
-    def _end_live_line(self) -> None:
-        if self._live is not None:
-            self._live.erase()
-            self._live = None
+        self._say([*self._gap, *run_lines.iteration_finished(event, mode, dry_run, told_elsewhere)])
 
     def _show(self, entry: events.Entry, before: RunState) -> None:
         event = entry.event
-        gap = [""] if self._level == "verbose" else []  # verbose output is long: iterations stand apart
         if isinstance(event, events.IterationStarted):
             first, *rest = run_lines.iteration_started(event, before)
-            self._say([*gap, first], BOLD)
+            self._say([*self._gap, first], BOLD)
             self._say(rest)
         elif isinstance(event, events.IterationFinished):
             self._iteration(event)
@@ -225,8 +212,7 @@ class Console:
         block = self._transcript.lines(event)
         if not block:
             return
-        if self._live is not None:
-            self._live.erase()
+        self._erase_live_line()
         if not self._err.color:
             self._err.say(block)
         elif isinstance(event, events.Thought):
@@ -239,12 +225,15 @@ class Console:
             self._err.say(block[:title], style)
             self._err.say(block[title:])
 
+    def _erase_live_line(self) -> None:
+        if self._live is not None:
+            self._live.erase()
+
     def _say(self, block: list[str], style: str = "") -> None:
         """Lines of the run itself, in the look of the sign they begin with."""
         if not block:
             return
-        if self._live is not None:
-            self._live.erase()
+        self._erase_live_line()
         self._transcript.break_paragraph()
         for line in block:
             shown = self._clock.shown(line, self._at) if self._clock is not None else line
@@ -252,25 +241,22 @@ class Console:
 
     def _finish(self, event: events.RunFinished) -> None:
         good, quiet = ENDINGS[event.reason].good, self._level == "quiet"
-        self._end_live_line()
+        self._erase_live_line()
+        self._live = None
         if quiet and good and not claim_remarks(event, self._state):
             return
         log = self._state.started.log if self._state.started is not None else ""
-        log = self._place(log) if log and self._is_there(log) and not (quiet and good) else ""
+        log = self._place(log) if log and not (quiet and good) else ""
         found = closing(event, self._state, log, brief=quiet)
         # The two streams may be one terminal: what was said before must stand above.
         self._err.flush()
         output = self._out if good and not quiet else self._err
-        output.say([found.cause], _style(BOLD, _COLORS.get(tone_of_line(found.cause), "")))
+        output.say([found.cause], f"{BOLD};{_COLORS.get(tone_of_line(found.cause), '')}".rstrip(";"))
         for line in found.known:
             output.say([line], _COLORS.get(tone_of_line(line), ""))
         output.say([line for line in (found.log, found.figures) if line], DIM)
         output.say([found.step] if found.step else [], BOLD)
         output.flush()
-
-
-def _style(*styles: str) -> str:
-    return ";".join(filter(None, styles))
 
 
 def _is_cause(outcome: events.Outcome | None, ending: events.RunFinished | None) -> bool:

@@ -121,7 +121,7 @@ def test_a_log_that_is_not_there_is_not_named(entry: MakeEntry, started: MakeSta
     """It was deleted, or could not be written."""
     for level in ("progress", "quiet"):
         out, err = io.StringIO(), io.StringIO()
-        console = Fed(Console(out, err, level, is_there=lambda _path: False))
+        console = Fed(Console(out, err, level, place=lambda _path: ""))
         console(entry(started()))
         console(entry(RunFinished("agent_failed", "x")))
         console.close()
