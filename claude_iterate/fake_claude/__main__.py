@@ -16,10 +16,9 @@ from pathlib import Path
 
 from claude_iterate.fake_claude.arguments import Arguments, Refusal, parse
 from claude_iterate.fake_claude.call_log import CallLog, claim, record, state_folder
-from claude_iterate.fake_claude.replies import write_sample_instructions
 from claude_iterate.fake_claude.script import Call, ScriptProblem, perform, play, steps_for
 from claude_iterate.fake_claude.stream import VERSION, Stream, put
-from claude_iterate.fake_claude.work import find_asked_fields, work
+from claude_iterate.fake_claude.work import find_asked_fields, talk, work
 
 PACE = 0.01
 """Seconds between events: slow enough to watch, about 0.15 s for a call."""
@@ -68,9 +67,8 @@ def _answer(argv: list[str], log: CallLog) -> int:
     log.prompt_bytes = len(prompt.encode("utf-8", "replace"))
     given = os.environ.get("CLAUDE_ITERATE_WORKSPACE")
     workspace = Path(given) if given else None
-    state = state_folder(os.environ)
     number = 0
-    if state is not None:
+    if (state := state_folder(os.environ)) is not None:
         number = claim(state)
         record(state, number, argv, stdin, os.environ)
     stream = Stream(arguments, _pace())
@@ -90,26 +88,16 @@ def _perform(stream: Stream, workspace: Path | None, number: int, prompt: str) -
         return play(Path(cassette), stream, workspace, prompt)
 
     def usual() -> None:
-        if not stream.arguments.headless:
-            _talk(workspace)
-        else:
+        if stream.arguments.headless:
             work(stream, workspace, prompt)
+        else:
+            talk(workspace)
 
     script = os.environ.get("CLAUDE_ITERATE_FAKE_SCRIPT")
-    if script:
-        steps = steps_for(Path(script), number)
-        if steps is not None:
-            return perform(Call(stream, workspace, usual, find_asked_fields(prompt)), steps)
+    if script and (steps := steps_for(Path(script), number)) is not None:
+        return perform(Call(stream, workspace, usual, find_asked_fields(prompt)), steps)
     usual()
     return 1 if stream.failed else 0
-
-
-def _talk(workspace: Path | None) -> None:
-    """Without `-p` Claude Code opens a conversation. The fake writes sample instructions if there are none."""
-    if workspace is not None and workspace.is_dir() and write_sample_instructions(workspace):
-        put(f"(built-in fake Claude) I wrote sample instructions: {workspace}/INSTRUCTIONS.md\n".encode())
-    else:
-        put(b"(built-in fake Claude) I have nothing to add.\n")
 
 
 def _read_stdin() -> bytes:
@@ -131,7 +119,7 @@ def _read_stdin() -> bytes:
 
 
 def _prompt(arguments: Arguments, stdin: bytes) -> str:
-    parts = [part for part in (arguments.prompt, stdin.decode("utf-8", "replace")) if part]
+    parts = [part for part in (*arguments.words[:1], stdin.decode("utf-8", "replace")) if part]
     if arguments.headless and not parts:
         raise Refusal("Error: Input must be provided either through stdin or as a prompt argument when using --print")
     prompt = "\n".join(parts)

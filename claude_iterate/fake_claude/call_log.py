@@ -17,18 +17,8 @@ from claude_iterate.fake_claude.tools import replace
 
 PLACE = "/tmp/mock-claude.log"  # noqa: S108 - the seed promises this name; a link in its place is not followed
 SECRET_ENDINGS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIALS")
-HARMLESS = frozenset(
-    {
-        "--output-format",
-        "--model",
-        "--max-turns",
-        "--max-budget-usd",
-        "--permission-mode",
-        "--session-id",
-        "--resume",
-        "--append-system-prompt-file",
-    }
-)
+HARMLESS = ("--output-format", "--model", "--max-turns", "--max-budget-usd", "--permission-mode", "--resume")
+"""Options whose values are shown in the log."""
 LONGEST = 80
 
 
@@ -56,10 +46,8 @@ def record(state: Path, number: int, argv: list[str], stdin: bytes, environ: Map
     """Keep what arrived: `call-NNNN.json` and, as bytes, `call-NNNN.stdin`. Values of secrets are left out."""
     stdin_file = state / f"call-{number:04d}.stdin"
     replace(stdin_file, stdin)
-    shown = {
-        name: f"<secret, {len(value)} characters>" if name.upper().endswith(SECRET_ENDINGS) else value
-        for name, value in environ.items()
-    }
+    secrets = {name: len(value) for name, value in environ.items() if name.upper().endswith(SECRET_ENDINGS)}
+    shown = {**environ, **{name: f"<secret, {length} characters>" for name, length in secrets.items()}}
     arrived = {
         "call": number,
         "pid": os.getpid(),

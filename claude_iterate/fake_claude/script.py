@@ -10,12 +10,12 @@ of the run that listens. A call that is only to look is a review; each kind has 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import time
-from base64 import b64decode
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
@@ -28,8 +28,6 @@ from claude_iterate.fake_claude.work import find_asked_fields
 LONGEST_WAIT = 300.0
 """Seconds: a handshake that never comes must not leave a process."""
 _AT_A_TIME = 1 << 20
-_LONGEST = 86_400.0
-"""Seconds: longer than a run waits for a call."""
 _NEWS = b'"event":"StatusChanged"'
 
 
@@ -76,11 +74,11 @@ def perform(
 
 
 def _write(call: Call, value: Document) -> None:
-    path = call.new_path(value["path"])
+    path, data = call.new_path(value["path"]), str(value["text"]).encode()
     if value.get("in_place"):
-        path.write_bytes(_content(value))
+        path.write_bytes(data)
     else:
-        tools.replace(path, _content(value))
+        tools.replace(path, data)
 
 
 def _status(call: Call, value: Any) -> None:
@@ -94,12 +92,7 @@ def _status(call: Call, value: Any) -> None:
 
 def _append(call: Call, value: Document) -> None:
     with call.path(value["path"]).open("ab") as file:
-        file.write(_content(value))
-
-
-def _content(value: Document) -> bytes:
-    """The text to write, or with `base64` any bytes."""
-    return b64decode(value["base64"]) if "base64" in value else str(value["text"]).encode()
+        file.write(str(value["text"]).encode())
 
 
 def _touch(call: Call, value: str) -> None:
@@ -187,8 +180,12 @@ def _hang(_call: Call, _value: Any) -> int:
     return 0
 
 
-def _kill_self(_call: Call, value: str) -> None:
-    os.kill(os.getpid(), getattr(signal, value))
+def _kill_self(_call: Call, value: str | int) -> None:
+    """By a signal, which is given by its name or its number."""
+    number = signal.Signals[value] if isinstance(value, str) else value
+    with contextlib.suppress(OSError):  # of SIGKILL it cannot be changed
+        signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
     time.sleep(LONGEST_WAIT)  # the signal ends this process before the next step
 
 
@@ -203,8 +200,7 @@ VERBS: dict[str, Callable[[Call, Any], int | None]] = {
     "structured": lambda call, value: call.stream.answer_by_schema(value),
     "say": lambda call, value: call.stream.say(str(value)),
     "event": lambda call, value: call.stream.line(value),
-    "raw": lambda _call, value: put(value.encode("utf-8", "surrogatepass")),
-    "raw_base64": lambda _call, value: put(b64decode(value)),
+    "raw": lambda _call, value: put(value.encode("utf-8", "surrogateescape")),
     "fixture": lambda _call, value: put(Path(value).read_bytes()),
     "stderr": lambda _call, value: put(value.encode(), 2),
     "status": _status,
@@ -218,7 +214,6 @@ VERBS: dict[str, Callable[[Call, Any], int | None]] = {
     "grandchild": _leave_behind,
     "shell": _shell,
     "flood": _flood,
-    "long_line": lambda call, value: call.stream.say("x" * int(value)),
     "tool": _tool,
     "init": lambda call, value: call.stream.init(**value),
     "rejected": _reject,
@@ -272,7 +267,6 @@ def play(path: Path, stream: Stream, workspace: Path | None, prompt: str) -> int
     known = VERBS | {
         "part": _part,
         "wait_for_cut": _wait_for_cut,
-        "die": _die,
         "reported": lambda call, value: _report(journal, patience, call, value),
     }
     return perform(call, [step(one, known) for one in calls[number - 1]], known)
@@ -299,17 +293,8 @@ def _report(journal: Path, patience: float, call: Call, value: Any) -> None:
 
 def _wait_for_cut(_call: Call, _value: Any) -> None:
     """Here the run had cut the call: silent until it does so again. What was printed after that comes then."""
-    try:
-        time.sleep(_LONGEST)
-    except KeyboardInterrupt:
-        return
-
-
-def _die(_call: Call, value: int) -> None:
-    """By a signal."""
-    signal.signal(value, signal.SIG_DFL)
-    os.kill(os.getpid(), value)
-    time.sleep(_LONGEST)  # the signal ends this process before the next step
+    with contextlib.suppress(KeyboardInterrupt):
+        time.sleep(86_400)
 
 
 def _is_noticed(journal: Path, before: int) -> bool:

@@ -1,4 +1,4 @@
-"""Prints the events of the fake Claude: a stream of them, or only the last result (text, json).
+"""Prints the events of the fake Claude.
 
 Every event is written at once and whole; nothing is buffered, and a reader that is gone does not stop the fake. Events
 have the shapes of version 2.1.197, as recorded.
@@ -54,7 +54,6 @@ class Stream:
 
     def __init__(self, arguments: Arguments, pace: float = 0.0) -> None:
         self.arguments = arguments
-        self.format = arguments.output_format
         self.session = arguments.values.get("--session-id") or arguments.values.get("--resume") or str(uuid.uuid4())
         self.model = arguments.values.get("--model") or MODEL
         self.last_text = ""
@@ -63,10 +62,9 @@ class Stream:
         self._pace = pace
         self._turns = 0
         self._began = time.monotonic()
-        self._kept: list[Document] = []
 
     def line(self, event: object) -> None:
-        """Print anything as one line of JSON, whatever the format."""
+        """Print anything as one line of JSON."""
         text = json.dumps(event, ensure_ascii=False, separators=(",", ":"))
         put(f"{text}\n".encode("utf-8", "replace"))
 
@@ -75,11 +73,7 @@ class Stream:
         if self._pace > 0:
             time.sleep(self._pace)
         ids = {"session_id": self.session, "uuid": str(uuid.uuid4())}
-        event = {**event, **{name: event.get(name, value) for name, value in ids.items()}}
-        if self.format == "stream-json":
-            self.line(event)
-        else:
-            self._kept.append(event)
+        self.line({**event, **{name: event.get(name, value) for name, value in ids.items()}})
 
     def init(self, **overrides: object) -> None:
         """The event that opens a session."""
@@ -122,7 +116,7 @@ class Stream:
         self.send({**_user(block), "tool_use_result": f"Error: {text}" if is_error else facts})
 
     def result(self, **overrides: object) -> None:
-        """The result event. In text and json format it is all that is printed."""
+        """The event that ends a conversation."""
         elapsed = int((time.monotonic() - self._began) * 1000)
         event = _success(self.last_text, self.model, self._turns, elapsed)
         if self.structured is not None:
@@ -130,19 +124,11 @@ class Stream:
         event |= overrides
         self.failed = bool(event.get("is_error"))
         self.send(event)
-        if self.format == "text":
-            put(f"{event.get('result') or ''}\n".encode("utf-8", "replace"))
-        elif self.format == "json":
-            self.line(self._kept if "--verbose" in self.arguments.flags else self._kept[-1])
 
     def interrupt(self) -> None:
         """What Claude Code prints after SIGINT."""
         self._pace = 0.0
-        if self.format == "text":
-            put(b"Execution error\n")
-            return
-        block = {"type": "text", "text": "[Request interrupted by user for tool use]"}
-        self.send(_user(block))
+        self.send(_user({"type": "text", "text": "[Request interrupted by user for tool use]"}))
         self.result(
             subtype="error_during_execution",
             is_error=True,

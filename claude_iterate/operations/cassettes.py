@@ -63,7 +63,7 @@ class RecordedCall(msgspec.Struct):
         """What the fake does for this call, whose output is in `path`. A call whose end is not recorded died with its
         run."""
         code = 1 if self.exit_code is None else self.exit_code
-        return [*self._output_steps(path), {"exit": code} if code >= 0 else {"die": -code}]
+        return [*self._output_steps(path), {"exit": code} if code >= 0 else {"kill_self": -code}]
 
     def _output_steps(self, path: Path) -> Iterator[Step]:
         """The output in parts, and between them what came beside it."""

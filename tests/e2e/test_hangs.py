@@ -66,8 +66,8 @@ def test_only_progress_forgives_the_crashes_before(loop: Loop, moves: bool) -> N
     "noise",
     [
         {"raw": "not json\n\n{}\n[1,2]\nnull\n"},
-        {"raw_base64": "//4AwyjDKAo="},
-        {"long_line": 5_000_000},
+        {"raw": b"\xff\xfe\x00\xc3(\xc3(\n".decode("utf-8", "surrogateescape")},
+        {"flood": {"events": True, "lines": 1, "bytes": 5_000_000}},
         {"flood": {"stream": "stderr", "lines": 10_000, "bytes": 100}},
         {"event": {"type": "brand_new", "x": 1}},
         {"event": {"type": "user", "message": {"content": "a plain string"}}},

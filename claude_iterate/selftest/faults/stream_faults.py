@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import itertools
 
 from claude_iterate.selftest.harness import interventions
@@ -20,7 +19,7 @@ _DEEP = "[" * 5000 + "]" * 5000
 
 
 def _raw(data: bytes) -> Step:
-    return {"raw_base64": base64.b64encode(data).decode()}
+    return {"raw": data.decode("utf-8", "surrogateescape")}
 
 
 def _long_agents_file(project: FaultProject) -> None:
@@ -58,7 +57,7 @@ FAULTS = {
     "line-50-mb": Fault(
         "one line of 50 MB",
         "A tool that reads a large file would end the run, or fill memory and disk.",
-        (finish({"long_line": 50_000_000}),),
+        (finish({"flood": {"events": True, "lines": 1, "bytes": 50_000_000}}),),
     ),
     "line-150-mb": Fault(
         "one line of 150 MB, longer than any event",
