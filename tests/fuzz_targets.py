@@ -109,9 +109,13 @@ class _Keeper:
         self.count = 0
         troubles: list[Warned] = []
         redactor = Redactor({"A_TOKEN": "swordfish-swordfish"})
-        self.recorder = Recorder(self._journal, self._show, redactor, troubles)
+        self.recorder = Recorder(self._journal, self, redactor, troubles)
 
-    def _show(self, entry: Entry, state: RunState) -> None:
+    def tick(self, now: float) -> None: ...
+
+    def flush(self) -> None: ...
+
+    def __call__(self, entry: Entry, state: RunState) -> None:
         self.count += 1
         for sink in self._sinks:
             sink(entry, state)

@@ -5,8 +5,6 @@ Claude could write a hook. So one that was added or changed since is not run: it
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from claude_iterate.core.events import HookFinished, HookStarted, Warned
 from claude_iterate.core.events.enums import Meaning, Point, Purpose
 from claude_iterate.core.events.run import HookState
@@ -29,10 +27,9 @@ _UNDECIDED = {Meaning.GO_ON, Meaning.FAILED}
 class Hooks:
     """`points` are those that have a hook; `warnings` say which files are none, though they look like one."""
 
-    def __init__(self, spec: RunSpec, recorder: Recorder, flush: Callable[[], None]) -> None:
+    def __init__(self, spec: RunSpec, recorder: Recorder) -> None:
         self._spec = spec
         self._recorder = recorder
-        self._flush = flush
         self._files: list[HookFile] = []
         self.warnings: list[Warned] = []
         if spec.purpose == Purpose.RUN and spec.settings.hooks.enabled:
@@ -62,7 +59,7 @@ class Hooks:
             if self._run_one(supervisor, file, number, left, ending).means not in _UNDECIDED:
                 break
         if due:
-            self._flush()
+            self._recorder.flush()
 
     def _run_one(
         self, supervisor: Supervisor, file: HookFile, number: int, left: int, ending: Finish | None

@@ -20,7 +20,7 @@ from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.hooks import Hooks
 from claude_iterate.engine.iteration import IterationRun
 from claude_iterate.engine.keep_awake import Awake
-from claude_iterate.engine.mailbox import Dispatcher, Inbox, Signalled, Sinks, StatusTouched, Steering
+from claude_iterate.engine.mailbox import Dispatcher, Inbox, Signalled, StatusTouched, Steering
 from claude_iterate.engine.measuring import Measuring, start_measuring
 from claude_iterate.engine.proof import Proof
 from claude_iterate.engine.proof_definition import Definition
@@ -52,25 +52,23 @@ class Engine:
         self,
         spec: RunSpec,
         recorder: Recorder,
-        sinks: Sinks,
         place: RunFolder,
         warnings: Sequence[events.Warned] = (),
     ) -> None:
         self._spec = spec
         self._recorder = recorder
-        self._sinks = sinks
         self._place = place
         self._warnings = warnings
         self._definition: Definition | None = None
         self._proof: Proof | None = None
         self._measuring: Measuring | None = None
-        self._hooks = Hooks(spec, recorder, sinks.flush)
+        self._hooks = Hooks(spec, recorder)
         self._task = task_file.StartingTask(spec.layout.instructions, spec.carried.replaced)
         self._reports = StatusReports(spec, recorder)
         self._conditions = StopConditions(spec.settings.stop, recorder)
         self._inbox = Inbox()
         self._watched: Identity | None = None
-        self._steering = Steering(spec, recorder, sinks.flush)
+        self._steering = Steering(spec, recorder)
         self._summarise: Callable[[RunState, bool], None] = lambda _state, _running: None
 
     @property
@@ -118,9 +116,7 @@ class Engine:
             self._place.remember,
             lambda: self._definition.count_some() if self._definition is not None else None,
         )
-        dispatcher = Dispatcher(
-            self._inbox, self._recorder, self._reports, self._steering, self._sinks, spec.tick, chores
-        )
+        dispatcher = Dispatcher(self._inbox, self._recorder, self._reports, self._steering, spec.tick, chores)
         supervisor = Supervisor(spec, self._recorder, dispatcher, self._inbox.post, orphans)
         afterwards.callback(supervisor.sweep, thorough=True)
         return dispatcher, supervisor
@@ -227,7 +223,7 @@ class Engine:
             self._keep_place(after_call=proving)
         if isinstance(verdict, verdicts.Recorded):
             self._recorder.record(verdict)
-            self._sinks.flush()
+            self._recorder.flush()
             return True
         match verdict:
             case verdicts.Begin(number):
@@ -238,7 +234,7 @@ class Engine:
             case verdicts.Verify() | verdicts.RunCheck() | verdicts.HoldReview() | verdicts.JudgeClaim():
                 assert self._proof is not None
                 self._proof.take(verdict)
-                self._sinks.flush()
+                self._recorder.flush()
             case verdicts.RunStopScripts(number):
                 self._conditions.run_scripts(supervisor, number)
             case verdicts.MakeOneOffCall():
@@ -273,7 +269,7 @@ class Engine:
             self._recorder.record(warned)
         if not self._place.look():
             self._try_to_summarise()
-        self._sinks.flush()
+        self._recorder.flush()
 
     def _ask(self, dispatcher: Dispatcher, number: int) -> None:
         for request in (answers := self._spec.ask(number)):

@@ -11,7 +11,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Protocol, assert_never
+from typing import assert_never
 
 import msgspec
 
@@ -85,13 +85,11 @@ class Inbox:
 
 
 class Steering:
-    """What the user asks of a run: files in `control/`, keys, signals. Records each and what the rules make of it;
-    `flush` is called after each."""
+    """What the user asks of a run: files in `control/`, keys, signals. Records each and what the rules make of it."""
 
-    def __init__(self, spec: RunSpec, recorder: Recorder, flush: Callable[[], None]) -> None:
+    def __init__(self, spec: RunSpec, recorder: Recorder) -> None:
         self._spec = spec
         self._recorder = recorder
-        self._flush = flush
         self._requests = RequestFolder(spec.layout, spec.run)
 
     def look(self) -> None:
@@ -112,28 +110,18 @@ class Steering:
         self._recorder.record(request)
         if effect is not None:
             self._recorder.record(effect)
-        self._flush()
+        self._recorder.flush()
 
     def signal(self, name: str) -> None:
         """Heed a signal."""
         self._recorder.record(stop_signal(self._recorder.state, name))
-        self._flush()
+        self._recorder.flush()
 
     def _reply(self, request: Request) -> str:
         """What the request means now: only the runner has the state at hand, however long its journal is."""
         if request.verb == HOLD:
             return ""
         return answer(Verb(request.verb), self._recorder.state, request.now, self._spec.settings.attended)
-
-
-class Sinks(Protocol):
-    """The sinks, seen from the engine."""
-
-    def tick(self, now: float) -> None:
-        """Time has passed."""
-
-    def flush(self) -> None:
-        """Something happened after which nothing may be lost."""
 
 
 class Dispatcher:
@@ -146,7 +134,6 @@ class Dispatcher:
         recorder: Recorder,
         reports: StatusReports,
         steering: Steering,
-        sinks: Sinks,
         tick: float,
         chores: Sequence[Callable[[], None]] = (),
     ) -> None:
@@ -154,7 +141,6 @@ class Dispatcher:
         self._recorder = recorder
         self._reports = reports
         self._steering = steering
-        self._sinks = sinks
         self._tick = tick
         self._chores = chores
         self._next_tick = self._next_look = 0.0
@@ -164,8 +150,7 @@ class Dispatcher:
         now = self._recorder.elapsed()
         if now >= self._next_tick:
             self._next_tick = now + self._tick
-            self._sinks.tick(now)
-            self._recorder.record_troubles()
+            self._recorder.tick()
         if now >= self._next_look and self._look():
             return None
         message = self._inbox.take()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 import msgspec
@@ -13,22 +13,20 @@ from claude_iterate.core.redact import Redactor
 from claude_iterate.core.state.carry_over import retell_start
 from claude_iterate.core.state.fold import reduce
 from claude_iterate.core.state.run_state import RunState
+from claude_iterate.workspace.journal_writer import JournalWriter
 
 
-class Journal(Protocol):
-    """Where the truth is kept."""
+class Sinks(Protocol):
+    """The sinks, seen from the engine."""
 
-    def append(self, *entries: Entry) -> None:
-        """Take entries."""
+    def __call__(self, entry: Entry, state: RunState) -> None:
+        """An entry was recorded."""
 
-    def write_out(self) -> None:
-        """Hand what was taken to the system."""
+    def tick(self, now: float) -> None:
+        """Time has passed."""
 
-    def sync(self) -> None:
-        """Make it durable."""
-
-    def secure(self) -> str:
-        """Why nothing more can be kept for sure; empty when it can."""
+    def flush(self) -> None:
+        """Something happened after which nothing may be lost."""
 
 
 class Recorder:
@@ -38,15 +36,9 @@ class Recorder:
     still busy with an entry, so it is recorded right after, like everything else without its secrets.
     """
 
-    def __init__(
-        self,
-        journal: Journal,
-        show: Callable[[Entry, RunState], None],
-        redactor: Redactor,
-        troubles: list[Warned],
-    ) -> None:
+    def __init__(self, journal: JournalWriter, sinks: Sinks, redactor: Redactor, troubles: list[Warned]) -> None:
         self._journal = journal
-        self._show = show
+        self._sinks = sinks
         self._redactor = redactor
         self._troubles = troubles
         self._encode = msgspec.json.Encoder().encode
@@ -99,10 +91,19 @@ class Recorder:
         self._journal.append(*[entry for entry, _ in folded])
         self._journal.write_out()
         for entry, state in folded:
-            self._show(entry, state)
+            self._sinks(entry, state)
 
     def _clean(self, event: Event) -> Event:
         return self._redactor.clean_event(event) if self._redactor.suspects(self._encode(event)) else event
+
+    def tick(self) -> None:
+        """Tell the sinks that time has passed."""
+        self._sinks.tick(self.elapsed())
+        self.record_troubles()
+
+    def flush(self) -> None:
+        """Something happened after which no sink may lose what it was shown."""
+        self._sinks.flush()
 
     def retell(self) -> Entry | None:
         """One entry from which all can be known that was recorded before the last batch; None before the first."""

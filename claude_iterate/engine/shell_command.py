@@ -6,7 +6,6 @@ that a run starts except Claude and its own small tools goes through here.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping
 
 import msgspec
@@ -109,24 +108,20 @@ def _start(supervisor: Supervisor, program: Program, read: Reader) -> ChildProce
 
 
 class _Tail:
-    """The end of what a program printed, kept by the thread that reads it. What is longer is dropped as it comes, a
-    batch of lines at a time: a program that prints a gigabyte must not keep us busy for minutes."""
+    """The end of what a program printed, kept by the thread that reads it. What is longer is dropped as it comes: a
+    program may print a gigabyte."""
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._batches: deque[bytes] = deque()
-        self._size = 0
+        self._kept = bytearray()
 
     def take(self, _stream: str, lines: list[bytes]) -> tuple[()]:
-        if not lines:
-            return ()
-        most = 4 * self._most  # a character has at most four bytes
-        self._batches.append(b"\n".join(lines)[-most:])
-        self._size += len(self._batches[-1]) + 1
-        while self._size - len(self._batches[0]) > most:
-            self._size -= len(self._batches.popleft()) + 1
+        self._kept += b"".join(line + b"\n" for line in lines)
+        most = 4 * self._most + 1  # a character has at most four bytes
+        if len(self._kept) > 2 * most:
+            del self._kept[:-most]
         return ()
 
     def text(self) -> str:
         # The thread may still read, if the program's pipes were left to an unknown process.
-        return b"\n".join(self._batches.copy()).decode("utf-8", "replace")[-self._most :]
+        return bytes(self._kept).decode("utf-8", "replace").removesuffix("\n")[-self._most :]

@@ -45,7 +45,6 @@ class StatusReports:
         self._began = 0.0
         self.due = float("inf")
         self._first_touch = 0.0
-        self._changed: float | None = None
         self._watch: status_file.StatusWatch | None = None
 
     def watch(self, touched: Callable[[], None], failed: Callable[[str], None]) -> None:
@@ -62,17 +61,10 @@ class StatusReports:
     def expect_change(self, now: float) -> None:
         """The file may have changed. Every change restarts the wait for quiet; but one that never comes is not waited
         for."""
-        changed = status_file.changed_at(self._path)
-        if changed == self._changed:
-            return
-        self._changed = changed
         quiet = self._settings.debounce_ms / 1000
-        # The quiet counts from the change, however late it is noticed.
-        age = self._recorder.wall() - changed if changed is not None else 0.0
-        since = now - min(max(age, 0.0), quiet)
         if self.due == float("inf"):
-            self._first_touch = since
-        self.due = min(since + quiet, self._first_touch + _PATIENCE * quiet)
+            self._first_touch = now
+        self.due = min(now + quiet, self._first_touch + _PATIENCE * quiet)
 
     def look_if_due(self, now: float) -> None:
         """Look when the file has been quiet for long enough. Between iterations no one reports."""

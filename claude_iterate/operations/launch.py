@@ -288,7 +288,7 @@ def _run_engine(
     recorder = Recorder(writer, sinks, redactor_for(spec.environ, spec.settings), troubles)
     writer.known = recorder.retell
     try:
-        return Engine(spec, recorder, sinks, place, warnings).run(
+        return Engine(spec, recorder, place, warnings).run(
             lambda state, running: metadata_updates.record_run(spec.layout, state, spec.run, running)
         )
     finally:

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from claude_iterate.core.events import Entry, Requested, RunStarted
+from claude_iterate.core.events import Entry, Event, Requested, RunStarted
 from claude_iterate.core.redact import Redactor
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.mailbox import Dispatcher, Inbox, Steering
-from claude_iterate.engine.recorder import Journal, Recorder
+from claude_iterate.engine.recorder import Recorder, Sinks
 from claude_iterate.engine.run_spec import RunSpec, Texts
 from claude_iterate.engine.status_reports import StatusReports
+from claude_iterate.workspace.journal_writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
 
 
 class Nobody:
-    """A journal and an audience that do nothing."""
+    """A journal and sinks that do nothing."""
+
+    def __call__(self, entry: Entry, state: RunState) -> None: ...
 
     def append(self, *entries: Entry) -> None: ...
 
@@ -35,8 +38,22 @@ class Nobody:
     def flush(self) -> None: ...
 
 
+class Listener(Nobody):
+    """Sinks that keep the events that they are shown."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def __call__(self, entry: Entry, state: RunState) -> None:
+        self.events.append(entry.event)
+
+
 def silent(_state: RunState) -> list[Requested]:
     return []
+
+
+def recorder_with(sinks: Sinks, journal: JournalWriter | None = None) -> Recorder:
+    return Recorder(journal or cast("JournalWriter", Nobody()), sinks, Redactor({}), [])
 
 
 def plan_in(folder: Path, **other: Any) -> RunSpec:
@@ -59,16 +76,15 @@ def plan_in(folder: Path, **other: Any) -> RunSpec:
 
 def made(
     folder: Path,
-    journal: Journal | None = None,
+    journal: JournalWriter | None = None,
     listen: Callable[[RunState], list[Requested]] = silent,
     chores: Sequence[Callable[[], None]] = (),
+    sinks: Sinks | None = None,
 ) -> tuple[Inbox, Dispatcher, Recorder]:
     """The three, for a run that has just begun."""
-    nobody = Nobody()
-    recorder = Recorder(journal or nobody, lambda _entry, _state: None, Redactor({}), [])
+    recorder = recorder_with(sinks or Nobody(), journal)
     plan = plan_in(folder, listen=listen)
     recorder.record(RunStarted("r", "w", "loop", 9, 1, "h", "0", ("c",)))
     inbox = Inbox()
     reports = StatusReports(plan, recorder)
-    steering = Steering(plan, recorder, nobody.flush)
-    return inbox, Dispatcher(inbox, recorder, reports, steering, nobody, 1.0, chores), recorder
+    return inbox, Dispatcher(inbox, recorder, reports, Steering(plan, recorder), 1.0, chores), recorder

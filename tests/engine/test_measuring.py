@@ -10,7 +10,6 @@ from typing import Any, cast
 import pytest
 
 from claude_iterate.core.events import (
-    Event,
     IterationFinished,
     IterationStarted,
     Outcome,
@@ -25,10 +24,9 @@ from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.verdicts import Ask, Begin, Verify, Wait
 from claude_iterate.core.settings.declared import build
 from claude_iterate.engine.measuring import Measuring, start_measuring
-from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.supervisor import Orphans, Supervisor
 from claude_iterate.workspace.layout import Layout
-from tests.engine.building import made, plan_in
+from tests.engine.building import Listener, made, plan_in
 from tests.project.repository import Repository, clean_environment
 
 WORKSPACE = Path("claude-iterate", "workspaces", "w")
@@ -41,15 +39,15 @@ class Run:
         self.root = root
         self.folder = root / WORKSPACE
         self.folder.mkdir(parents=True, exist_ok=True)
-        inbox, dispatcher, self.recorder = made(root)
+        listener = Listener()
+        inbox, dispatcher, self.recorder = made(root, sinks=listener)
         settings = {key.replace("__", "."): value for key, value in more.items() if "__" in key}
         other = {key: value for key, value in more.items() if "__" not in key}
         values = {"run": "000001-x", "environ": clean_environment(root.parent), "resumed": resumed, **other}
         self.plan = plan_in(root, layout=Layout(root, self.folder), settings=build(settings), **values)
         orphans = cast("Orphans", None)  # there is no process to attend to
         self.supervisor = Supervisor(self.plan, self.recorder, dispatcher, inbox.post, orphans)
-        self.recorded: list[Event] = []
-        watch(self.recorder, self.recorded)
+        self.recorded = listener.events
         self._measuring = start_measuring(self.supervisor)
 
     @property
@@ -81,11 +79,6 @@ class Run:
 
     def warnings(self) -> list[str]:
         return [event.text for event in self.recorded if isinstance(event, Warned)]
-
-
-def watch(recorder: Recorder, into: list[Event]) -> None:
-    """All that is recorded from now on is in this list as well."""
-    recorder._show = lambda entry, _state: into.append(entry.event)
 
 
 def nothing() -> None: ...

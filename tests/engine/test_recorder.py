@@ -23,6 +23,7 @@ from claude_iterate.sinks.fanout import Fanout
 from claude_iterate.sinks.text_log import TextLog
 from claude_iterate.workspace import journal_reader
 from claude_iterate.workspace.journal_writer import JournalWriter
+from tests.engine.building import Listener
 
 SECRET = "hunter22-and-more"
 
@@ -31,18 +32,19 @@ def test_what_a_sink_complains_of_is_redacted_and_written_out(tmp_path: Path) ->
     """A complaint may hold a secret as any other text may; it is in the file when `record` returns."""
     path = tmp_path / "r" / "events.ndjson"
     troubles: list[Warned] = []
-    shown: list[Entry] = []
 
-    def show(entry: Entry, _state: RunState) -> None:
-        shown.append(entry)
-        if isinstance(entry.event, Said):
-            troubles.append(Warned(f"The sink fails: {SECRET}"))
+    class Complaining(Listener):
+        def __call__(self, entry: Entry, state: RunState) -> None:
+            super().__call__(entry, state)
+            if isinstance(entry.event, Said):
+                troubles.append(Warned(f"The sink fails: {SECRET}"))
 
+    listener = Complaining()
     writer = JournalWriter(path, lambda text: None)
-    recorder = Recorder(writer, show, Redactor({"MY_TOKEN": SECRET}), troubles)
+    recorder = Recorder(writer, listener, Redactor({"MY_TOKEN": SECRET}), troubles)
     recorder.record(Said("hello"))
     written = path.read_text()
-    assert [entry.event for entry in shown] == [Said("hello"), Warned(f"The sink fails: {MASK}")]
+    assert listener.events == [Said("hello"), Warned(f"The sink fails: {MASK}")]
     assert (SECRET in written, written.count("\n"), troubles) == (False, 2, [])
     writer.close()
 

@@ -3,72 +3,29 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 
 import pytest
 
-from claude_iterate.core.events import Entry, StatusChanged
-from claude_iterate.core.redact import Redactor
-from claude_iterate.core.settings.declared import Settings, build
-from claude_iterate.core.state.run_state import RunState
-from claude_iterate.engine.recorder import Recorder
+from claude_iterate.core.events import StatusChanged
+from claude_iterate.core.settings.declared import build
 from claude_iterate.engine.status_reports import StatusReports
-from tests.engine.building import Nobody, plan_in
-
-QUIET = Settings().notification.status_watch.debounce_ms / 1000
-
-
-@pytest.fixture
-def reports(tmp_path: Path) -> StatusReports:
-    recorder = Recorder(Nobody(), lambda _entry, _state: None, Redactor({}), [])
-    return StatusReports(plan_in(tmp_path), recorder)
-
-
-def test_only_a_change_restarts_the_wait_for_quiet(tmp_path: Path, reports: StatusReports) -> None:
-    """To hear of the same change again does not put it off; a new one does."""
-    status = tmp_path / ".status.json"
-    status.write_text("{}")
-    reports.expect_change(100.0)
-    due = reports.due
-    reports.expect_change(101.0)
-    assert reports.due == due
-    before = status.stat().st_ctime
-    while status.stat().st_ctime == before:  # the clock of the file system is coarse
-        status.write_text("{}")
-    reports.expect_change(102.0)
-    assert reports.due > due
-
-
-def test_a_change_that_is_noticed_late_is_not_told_late(tmp_path: Path, reports: StatusReports) -> None:
-    """The quiet counts from the change: what was written at some time before has been quiet since."""
-    status = tmp_path / ".status.json"
-    status.write_text("{}")
-    while (age := time.time() - status.stat().st_ctime) <= 0:
-        pass
-    reports.expect_change(100.0)
-    assert 100.0 <= reports.due <= 100.0 + max(0.0, QUIET - age)
-
-
-def test_no_report_is_no_change(reports: StatusReports) -> None:
-    """Nothing is due while there is nothing to look at."""
-    reports.expect_change(100.0)
-    assert reports.due == float("inf")
+from tests.engine.building import Listener, Nobody, plan_in, recorder_with
 
 
 @pytest.mark.setting("notification.status_watch.debounce_ms")
-@pytest.mark.parametrize(("quiet", "least", "most"), [(0, 100.0, 100.0), (3_600_000, 2000.0, 3700.0)])
-def test_a_report_is_read_when_it_was_quiet_for_as_long_as_is_set(
-    tmp_path: Path, quiet: int, least: float, most: float
-) -> None:
-    """Here at once, or an hour after it was written."""
-    recorder = Recorder(Nobody(), lambda _entry, _state: None, Redactor({}), [])
+@pytest.mark.parametrize("quiet", [500, 10_000])
+def test_a_report_is_read_when_it_was_quiet_for_as_long_as_is_set(tmp_path: Path, quiet: int) -> None:
+    """Each change restarts the wait; one that changes all the time is read all the same."""
     settings = build({"notification.status_watch.debounce_ms": quiet})
-    (tmp_path / ".status.json").write_text("{}")
-    reports = StatusReports(plan_in(tmp_path, settings=settings), recorder)
-    (tmp_path / ".status.json").write_text('{"complete": false}')
-    reports.expect_change(100.0)
-    assert least <= reports.due <= most
+    reports = StatusReports(plan_in(tmp_path, settings=settings), recorder_with(Nobody()))
+    seconds, due = quiet / 1000, list[float]()
+    for begins in range(7):
+        reports.expect_change(begins * seconds / 2)
+        due.append(reports.due / seconds)
+    assert due == [1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0]
+    reports.expect_change(4.5 * seconds)
+    assert reports.due == 5 * seconds
 
 
 OLD = '{"complete": true, "lastUpdated": "monday"}'
@@ -79,13 +36,12 @@ class Story:
 
     def __init__(self, folder: Path) -> None:
         self.file = folder / ".status.json"
-        self.news: list[bool] = []
-        recorder = Recorder(Nobody(), self._hear, Redactor({}), [])
-        self.reports = StatusReports(plan_in(folder, environ=os.environ), recorder)
+        self._listener = Listener()
+        self.reports = StatusReports(plan_in(folder, environ=os.environ), recorder_with(self._listener))
 
-    def _hear(self, entry: Entry, _state: RunState) -> None:
-        if isinstance(entry.event, StatusChanged):
-            self.news.append(entry.event.status.complete)
+    @property
+    def news(self) -> list[bool]:
+        return [event.status.complete for event in self._listener.events if isinstance(event, StatusChanged)]
 
     def write(self, text: str) -> None:
         """A new file beside the old one: both have their own inode, however coarse the clock is."""

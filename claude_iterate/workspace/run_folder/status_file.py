@@ -8,7 +8,6 @@ file: a file that does not exist yet, or is replaced, cannot be watched.
 from __future__ import annotations
 
 import errno
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -43,14 +42,6 @@ def look(path: Path) -> StatusSnapshot:
     if found.names > 1 and not reading.identity:  # the id would say in which iteration it was written
         return StatusSnapshot(Reading(None, (authorship.SHARED,)), None)
     return StatusSnapshot(reading, found)
-
-
-def changed_at(path: Path) -> float | None:
-    """When the file was changed or put there, in epoch seconds; None where there is none. It cannot be set by hand."""
-    try:
-        return os.lstat(path).st_ctime
-    except OSError:
-        return None
 
 
 class StatusWatch:
