@@ -66,16 +66,16 @@ class AgentCall:
         resumed = Used(before.session_cost_usd, before.session_tokens) if session else None
         read = Translator(resumed, paid=not spec.dry_run).read
         path = layout.raw(spec.run, raw_name)
-        with _recording(path) as raw, system_prompt_words(system, f"{path}.system.md") as words:
+        with _open_recording(path) as raw, system_prompt_words(system, f"{path}.system.md") as words:
             command = self._command(words, session, read_only)
-            with _recording(layout.sent(spec.run, raw_name)) as kept, contextlib.suppress(OSError):
+            with _open_recording(layout.sent(spec.run, raw_name)) as kept, contextlib.suppress(OSError):
                 if kept is not None:
                     kept.write(prompt)
             post, closed = self._supervisor.post, spec.in_own_sandbox
             process = ChildProcess(command, layout.root, prompt, raw, post, read, in_own_sandbox=closed)
-            self._last_heard = self._last_look = self._recorder.elapsed()
+            self._last_heard = self._last_look = self._recorder.now()
             self._recorder.record(events.AgentStarted(process.pid, raw_name))
-            code = self._supervisor.attend(process, ProcessCallbacks(self._on_output, self._verdict, self._cutting))
+            code = self._supervisor.attend(process, ProcessCallbacks(self._on_output, self._verdict, self._record_cut))
             self._recorder.record(events.AgentExited(code, self._printed["stdout"], self._printed["stderr"]))
 
     def _command(self, system_prompt: list[str], session: str | None, read_only: ReadOnlyCall | None) -> Command:
@@ -95,7 +95,7 @@ class AgentCall:
         return discovery.prepare(argv, environment, spec.layout.root, spec.sandbox, given=claude.env)
 
     def _on_output(self, printed: Printed) -> None:
-        self._last_heard = self._recorder.elapsed()
+        self._last_heard = self._recorder.now()
         self._printed[printed.stream] += printed.size
         self._recorder.record_printed(printed.events)
         self._listen(printed.events)
@@ -109,7 +109,7 @@ class AgentCall:
             self._recorder.state, replace(self._supervisor.facts(), now=now, last_heard=self._last_heard)
         )
 
-    def _cutting(self, verdict: Cut, now: float) -> None:
+    def _record_cut(self, verdict: Cut, now: float) -> None:
         call = self._recorder.state.call
         self._recorder.record(events.CutStarted(verdict.cause, busy_with(call, now) if call else "", verdict.after))
 
@@ -160,12 +160,12 @@ def outcome_of_call(supervisor: Supervisor, *, wrote_report: bool) -> events.Out
     )
     patterns = spec.settings.limits.patterns
     outcome = classify(
-        evidence(call, wrote_report=wrote_report, now=recorder.wall(), patterns=patterns, granted=granted)
+        evidence(call, wrote_report=wrote_report, now=recorder.wall_time(), patterns=patterns, granted=granted)
     )
     return retry_if_temporary(outcome, recorder.state) if outcome.kind == Kind.AUTH else outcome
 
 
-def _recording(path: str) -> contextlib.AbstractContextManager[BinaryIO | None]:
+def _open_recording(path: str) -> contextlib.AbstractContextManager[BinaryIO | None]:
     """The file that keeps what Claude prints; None when it cannot be made: the call matters more. Its folder is made
     again if it was deleted."""
     with contextlib.suppress(OSError):

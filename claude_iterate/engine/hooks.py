@@ -93,7 +93,7 @@ class Hooks:
             reason, cause = told.reason, told.cause
         here = hooks.Situation(
             *(state, file.point, number, str(layout.root), str(layout.folder)),
-            *(self._recorder.elapsed(), reason, cause, again),
+            *(self._recorder.now(), reason, cause, again),
         )
         given = hooks.variables(here), hooks.document(here)
         program = Program((str(file.path),), f"The hook {file.shown}", *given, interrupts=False)

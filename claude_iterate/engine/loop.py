@@ -18,7 +18,7 @@ from claude_iterate.core.rules.breaker import new_hint_warnings
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.hooks import Hooks
-from claude_iterate.engine.iteration import IterationRun
+from claude_iterate.engine.iteration import run_iteration
 from claude_iterate.engine.keep_awake import Awake
 from claude_iterate.engine.mailbox import Dispatcher, Inbox, Signalled, StatusTouched, Steering
 from claude_iterate.engine.measuring import Measuring, start_measuring
@@ -53,8 +53,11 @@ class Engine:
         spec: RunSpec,
         recorder: Recorder,
         place: RunFolder,
+        summarise: Callable[[RunState, bool], None],
         warnings: Sequence[events.Warned] = (),
     ) -> None:
+        """`summarise` gets the state, and whether the run goes on: at the beginning, after each iteration and at the
+        end."""
         self._spec = spec
         self._recorder = recorder
         self._place = place
@@ -69,18 +72,14 @@ class Engine:
         self._inbox = Inbox()
         self._watched: Identity | None = None
         self._steering = Steering(spec, recorder)
-        self._summarise: Callable[[RunState, bool], None] = lambda _state, _running: None
+        self._summarise = summarise
 
     @property
     def _state(self) -> RunState:
         return self._recorder.state
 
-    def run(self, summarise: Callable[[RunState, bool], None]) -> RunState:
-        """From the first event to the last. Whatever happens in between, no process of the run is left.
-
-        `summarise` gets the state, and whether the run goes on: at the beginning, after each iteration and at the end.
-        """
-        self._summarise = summarise
+    def run(self) -> RunState:
+        """From the first event to the last. Whatever happens in between, no process of the run is left."""
         # Left in reverse order, each step whatever became of the one before.
         with contextlib.ExitStack() as afterwards:
             afterwards.callback(signals.on_stop_signals(lambda name: self._inbox.post(Signalled(name))))
@@ -124,7 +123,7 @@ class Engine:
     def _keep_awake(self, awake: Awake, orphans: Orphans) -> None:
         """A run that lasts needs a computer that does not fall asleep."""
         wanted = self._spec.settings.keep_awake and not self._spec.dry_run
-        if wanted and not awake.begun and self._recorder.elapsed() > _LASTING:
+        if wanted and not awake.begun and self._recorder.now() > _LASTING:
             pids = awake.begin()
             orphans.own_children += pids
             orphans.guardian.remember(pids)
@@ -182,7 +181,7 @@ class Engine:
         plan = self._spec.look_at_plan()
         ticked = plan is not None and plan.tasks > 0 and not plan.left
         return replace(
-            self._spec.facts(self._recorder.elapsed(), self._recorder.wall()),
+            self._spec.facts(self._recorder.now(), self._recorder.wall_time()),
             chance=random.random(),  # noqa: S311 - it spreads retries
             workspace_gone=str(layout.folder) if became == run_folder.GONE else "",
             workspace_replaced=str(layout.folder) if became == run_folder.REPLACED else "",
@@ -264,7 +263,7 @@ class Engine:
         before = self._state.hints
         self._conditions.iteration_begins()
         keep_place, listen = lambda: self._keep_place(after_call=True), self._conditions.search
-        IterationRun(supervisor, self._reports, number, keep_place, listen).run()
+        run_iteration(supervisor, self._reports, number, keep_place, listen)
         for warned in new_hint_warnings(before, self._state.hints, self._spec.layout.name):
             self._recorder.record(warned)
         if not self._place.look():
@@ -275,12 +274,12 @@ class Engine:
         for request in (answers := self._spec.ask(number)):
             self._steering.steer(request)
         if not answers:
-            dispatcher.receive(self._recorder.elapsed() + _ANSWER)
+            dispatcher.receive(self._recorder.now() + _ANSWER)
 
     def _finish(self, verdict: verdicts.Finish) -> None:
         spec = self._spec
         waiting = len(notes.names(spec.layout)) if spec.purpose == Purpose.RUN else 0
-        facts = spec.facts(self._recorder.elapsed(), self._recorder.wall())
+        facts = spec.facts(self._recorder.now(), self._recorder.wall_time())
         # A one-off call says nothing of the proof.
         changes = () if spec.purpose in ONE_OFF else self._state.changes
         if self._definition is not None and not self._place.look():

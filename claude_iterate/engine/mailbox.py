@@ -147,7 +147,7 @@ class Dispatcher:
 
     def receive(self, until: float) -> Message | None:
         """The next message of a process, or None when something else came or the time is there."""
-        now = self._recorder.elapsed()
+        now = self._recorder.now()
         if now >= self._next_tick:
             self._next_tick = now + self._tick
             self._recorder.tick()
@@ -158,9 +158,9 @@ class Dispatcher:
             # About to wait: now a sync delays nothing. Claude, if it runs, is at work meanwhile.
             self._recorder.settle()
             due = min(until, self._reports.due, self._next_tick, self._next_look)
-            message = self._inbox.take(due - self._recorder.elapsed())
+            message = self._inbox.take(due - self._recorder.now())
         if message is None:
-            self._reports.look_if_due(self._recorder.elapsed())
+            self._reports.look_if_due(self._recorder.now())
             return None
         return self._deal_with(message)
 
@@ -176,7 +176,7 @@ class Dispatcher:
     def _look(self) -> bool:
         """Look for requests and do the chores; True when that changed something."""
         before = self._recorder.state
-        self._next_look = self._recorder.elapsed() + LOOK
+        self._next_look = self._recorder.now() + LOOK
         self._steering.look()
         for chore in self._chores:
             chore()
@@ -189,7 +189,7 @@ class Dispatcher:
             case Signalled(name):
                 self._steering.signal(name)
             case StatusTouched():
-                self._reports.expect_change(self._recorder.elapsed())
+                self._reports.expect_change(self._recorder.now())
             case Warned():
                 self._recorder.record(message)
             case TaskDone():

@@ -58,7 +58,6 @@ class Measuring:
         self._since = (before.tree, before.head) if before is not None else None
         self._taken_over = spec.resumed.iterations if spec.resumed is not None else 0
         self._stale = False
-        self._forgot = False
         self._first: Callable[[], Look | None] | None = supervisor.start_in_background(
             lambda: self._work.begin(self._taken_over, self._since), self._work.give_up
         )
@@ -98,7 +97,7 @@ class Measuring:
         first = self._finish_first()
         # Of an iteration that a killed run made, only a snapshot of that run can tell what it changed.
         unknown = number <= self._taken_over and self._since is None
-        look = Look() if unknown else self._now(lambda: self._look(number))
+        look = Look() if unknown else self._now(lambda: self._work.look(number, self._since))
         if look is None:
             return
         if first is not None and unknown:
@@ -117,13 +116,6 @@ class Measuring:
     def _finish_first(self) -> Look | None:
         begun, self._first = self._first, None
         return begun() if begun is not None else None
-
-    def _look(self, number: int) -> Look:
-        found = self._work.look(number, self._since)
-        if not self._forgot:
-            self._forgot = True
-            self._work.forget_old_runs()
-        return found
 
     def _run_tests(self) -> TestCounts | None:
         settings, command = self._spec.settings, self._spec.settings.commands.test

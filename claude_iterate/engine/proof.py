@@ -107,7 +107,7 @@ class ReviewCall:
 
     def hold(self) -> None:
         """From `ReviewStarted` to `ReviewFinished`."""
-        began, depth = self._recorder.elapsed(), self._depth
+        began, depth = self._recorder.now(), self._depth
         schema_call.warn_if_unknown(self._recorder, self._project)
         question = SchemaQuestion(
             lambda: self._spec.review_texts(depth, review.DEPTHS[depth]),
@@ -152,7 +152,7 @@ class ReviewCall:
                 summary=found.summary,
                 findings=found.findings,
                 report=str(self._spec.report),
-                duration=self._recorder.elapsed() - began,
+                duration=self._recorder.now() - began,
                 cost_usd=spent.cost_usd,
                 outcome=outcome if found.verdict == UNHELD else None,
                 tokens=spent.tokens,

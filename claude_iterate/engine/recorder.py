@@ -48,11 +48,11 @@ class Recorder:
         self._before = RunState()
         self.state = RunState()
 
-    def elapsed(self) -> float:
+    def now(self) -> float:
         """Seconds since the run began."""
         return time.monotonic() - self._began
 
-    def wall(self) -> float:
+    def wall_time(self) -> float:
         """Epoch seconds."""
         return time.time()
 
@@ -98,7 +98,7 @@ class Recorder:
 
     def tick(self) -> None:
         """Tell the sinks that time has passed."""
-        self._sinks.tick(self.elapsed())
+        self._sinks.tick(self.now())
         self.record_troubles()
 
     def flush(self) -> None:

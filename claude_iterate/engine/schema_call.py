@@ -135,7 +135,7 @@ def make_one_off_call(supervisor: Supervisor) -> None:
     """Write the instructions, or grade them: from `ErrandStarted` to `ErrandFinished`. The command that asked for it
     judges the result."""
     spec, recorder = supervisor.spec, supervisor.recorder
-    began = recorder.elapsed()
+    began = recorder.now()
     changed: tuple[str, ...] = ()
     if spec.purpose == Purpose.VALIDATE:
         answer, changed = _grade(supervisor)
@@ -147,7 +147,7 @@ def make_one_off_call(supervisor: Supervisor) -> None:
             spec.purpose,
             answer.outcome,
             recorder.state.result.text,
-            recorder.elapsed() - began,
+            recorder.now() - began,
             spent.cost_usd,
             tokens=spent.tokens,
             cost_is_lower_bound=spent.at_least,

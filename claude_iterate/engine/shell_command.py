@@ -73,7 +73,7 @@ def run_program(supervisor: Supervisor, program: Program, time_limit: TimeLimit)
     """Run it in the project root until it has ended, and nothing that it started is left. Never an exception for what
     the program does."""
     recorder = supervisor.recorder
-    began, tail, cuts = recorder.elapsed(), _Tail(program.tail), list[Cut]()
+    began, tail, cuts = recorder.now(), _Tail(program.tail), list[Cut]()
 
     def verdict(_now: float) -> Wait | Cut:
         return time_limit(recorder.state, replace(supervisor.facts(), program_began=began))
@@ -85,7 +85,7 @@ def run_program(supervisor: Supervisor, program: Program, time_limit: TimeLimit)
     callbacks = ProcessCallbacks(lambda _printed: None, verdict, lambda cut, _now: cuts.append(cut), program.interrupts)
     code = supervisor.attend(process, callbacks)
     cut = cuts[0] if cuts else None
-    return ProgramEnd(None if cut else code, recorder.elapsed() - began, tail.text(), cut)
+    return ProgramEnd(None if cut else code, recorder.now() - began, tail.text(), cut)
 
 
 def _start(supervisor: Supervisor, program: Program, read: Reader) -> ChildProcess:

@@ -83,7 +83,7 @@ class StatusReports:
         if self._before.file is not None:
             self._texts.add(_mark(self._before.file))
         self._judged, self.due = None, float("inf")
-        self._began = self._recorder.wall()
+        self._began = self._recorder.wall_time()
         self._asked = authorship.identity(number, os.urandom(4))
         return self._asked
 

@@ -84,17 +84,17 @@ class Supervisor:
 
     def facts(self) -> Facts:
         """What the rules know of this moment."""
-        return self.spec.facts(self.recorder.elapsed(), self.recorder.wall())
+        return self.spec.facts(self.recorder.now(), self.recorder.wall_time())
 
     def attend(self, process: ChildProcess, callbacks: ProcessCallbacks) -> int:
         """Until the process is gone and its pipes are empty, or held by an unknown process. Its exit code."""
         watch = _Watch(process, callbacks, self.spec.settings.timeouts.terminate_grace)
         self._orphans.attended = process.pid
         while not self._is_over(watch):
-            message = self._dispatcher.receive(watch.next_moment(self.recorder.elapsed()))
+            message = self._dispatcher.receive(watch.next_moment(self.recorder.now()))
             # An abandoned process of an earlier call may still have had something in the inbox.
             if message is not None and message.pid == process.pid:
-                watch.take(message, self.recorder.elapsed())
+                watch.take(message, self.recorder.now())
         self.sweep(thorough=watch.ladder is not None or bool(watch.open_streams))
         return watch.code
 
@@ -141,7 +141,7 @@ class Supervisor:
             return False
         if not watch.open_streams:
             return True
-        late = self.recorder.elapsed() - watch.exited_at
+        late = self.recorder.now() - watch.exited_at
         if late > _LEAK:
             self.sweep(thorough=True)
         if late > _ABANDON:

@@ -63,7 +63,9 @@ class Work:
         """The first look; None where the next one can be compared with what a killed run looked at last."""
         self._choose()
         self._look_at_notes()
-        return None if since is not None and self._how != "files" else self.look(number)
+        found = None if since is not None and self._how != "files" else self.look(number)
+        self._forget_old_runs()
+        return found
 
     def look(self, number: int, since: tuple[str, str] | None = None, again: bool = False) -> Look:
         """The project now, against the look before; `since` is a tree and a HEAD that a killed run looked at last.
@@ -85,7 +87,7 @@ class Work:
         before, self._notes = self._notes, scan.marks(self._place.notes)
         return before != self._notes
 
-    def forget_old_runs(self) -> None:
+    def _forget_old_runs(self) -> None:
         """Keep the snapshots of the newest runs only."""
         if self._snapshots is None:
             return

@@ -152,8 +152,7 @@ def test_only_the_newest_runs_keep_their_snapshots(tmp_path: Path) -> None:
     repository.commit()
     for number in range(1, 8):
         work = of(repository.root, "auto", run=f"00000{number}-x")
-        work.look(0)
-        work.forget_old_runs()
+        work.begin(0, None)
     refs = repository.git("for-each-ref", "--format=%(refname)", "refs/claude-iterate").split("\n")
     assert [ref.split("/")[3] for ref in refs] == [f"00000{number}-x" for number in range(3, 8)]
 
@@ -240,8 +239,7 @@ def test_other_checkouts_count_their_runs_for_themselves(tmp_path: Path) -> None
     for number in range(10, 15):
         of(repository.root, "auto", run=f"0000{number}-20260{number - 9}01-x").look(0)
     work = of(repository.root, "auto", run="000001-20261101-x")
-    work.look(0)
-    work.forget_old_runs()
+    work.begin(0, None)
     refs = repository.git("for-each-ref", "--format=%(refname)", "refs/claude-iterate").split("\n")
     assert [ref.split("/")[3][:6] for ref in refs] == ["000001", "000011", "000012", "000013", "000014"]
 
