@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_iterate.core.reports import authorship, review, status, validation
+from claude_iterate.core.reports import review, status, validation
 from claude_iterate.errors import ExpectedError
 from claude_iterate.prompts import Prompts, shipped_folder
 from tests.package_path import PACKAGES
@@ -124,7 +124,7 @@ def test_the_iteration_says_what_the_agent_must_know(mode: str) -> None:
 def test_the_example_of_a_report_is_one(mode: str) -> None:
     """What the prompt shows is read by the program, whole and without a complaint: an agent that does as it is shown
     has reported."""
-    asked = authorship.identity(3, b"some")
+    asked = status.iteration_id(3, b"some")
     text = Prompts([], mode).iteration_prompts(values(report_id=asked)).status_instructions
     (example,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
     reading = status.parse(example.encode())

@@ -14,14 +14,13 @@ from claude_iterate.core.events import (
     ToolCalled,
     Warned,
 )
+from claude_iterate.core.fingerprints import checksum, error_signature, last_words, task_identity
 from claude_iterate.core.formats import money
 from claude_iterate.core.outcomes.classes import WELL
-from claude_iterate.core.outcomes.signatures import shown, signature
 from claude_iterate.core.reports.status import Reading
 from claude_iterate.core.rules.between import choose_session
 from claude_iterate.core.rules.breaker import says_done
 from claude_iterate.core.state.call import Call
-from claude_iterate.core.task_identity import checksum, identity
 from claude_iterate.engine.call import AgentCall, outcome_of_call, outcome_of_problem
 from claude_iterate.engine.run_spec import Texts
 from claude_iterate.engine.status_reports import StatusReports
@@ -109,12 +108,12 @@ def _record_end(
             tools=call.tools if call else 0,
             session=call.session if call else "",
             context=result.context,
-            task=identity(instructions) if status is not None and status.complete else "",
+            task=task_identity(instructions) if status is not None and status.complete else "",
             cost_is_lower_bound=spent.at_least,
             exit_code=call.exit_code if call else None,
             said=call.said if call else 0,
-            error=signature(error),
-            error_said=shown(error),
+            error=error_signature(error),
+            error_said=last_words(error),
             says_done=says_done(result.text),
             report_was_last=call is not None and call.cut is None and _names(call.last_tool, spec.layout.status.name),
         )

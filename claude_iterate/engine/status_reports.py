@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from claude_iterate.core.events import StatusChanged
-from claude_iterate.core.reports import authorship, fallbacks
+from claude_iterate.core.reports import fallbacks, status
 from claude_iterate.core.reports.status import Change, Reading, Status, compare
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.run_spec import RunSpec
@@ -84,7 +84,7 @@ class StatusReports:
             self._texts.add(_mark(self._before.file))
         self._judged, self.due = None, float("inf")
         self._began = self._recorder.wall_time()
-        self._asked = authorship.identity(number, os.urandom(4))
+        self._asked = status.iteration_id(number, os.urandom(4))
         return self._asked
 
     def iteration_ends(self, last_message: str) -> Reading | None:
@@ -118,10 +118,10 @@ class StatusReports:
         self._texts_now.add(_mark(seen.file))
         claims = found.status is not None and found.status.complete
         known = self._is_known(seen.file, found)
-        why = authorship.doubt(found.identity, self._asked, found.dated, known, claims)
+        why = status.why_not_ours(found.identity, self._asked, found.dated, known, claims)
         # Where checks decide about a claim, one that has no id is none the less a claim.
-        if why == authorship.OLD and claims and self._spec.settings.verification.checks:
-            return replace(found, problems=(*found.problems, authorship.UNSIGNED.format(id=self._asked)))
+        if why == status.OLD and claims and self._spec.settings.verification.checks:
+            return replace(found, problems=(*found.problems, status.UNSIGNED.format(id=self._asked)))
         return replace(found, status=None, problems=(why,)) if why and found.status is not None else found
 
     def _is_known(self, file: untrusted_files.Found, found: Reading) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from claude_iterate.agent.command import egress_proxy, sandbox_host
+from claude_iterate.agent.command import sandbox_host, sandbox_network
 from claude_iterate.agent.command.environment import claude_environment, environment_outside
 from claude_iterate.agent.command.sandbox import Sandbox
 from claude_iterate.core.events import RunStarted, Warned, WorktreeMade
@@ -156,11 +156,11 @@ def open_sandbox(
     environment = claude_environment(project.environ, settings.claude)
     with contextlib.ExitStack() as stack:
         try:
-            path = stack.enter_context(egress_proxy.open_proxy(egress_proxy.addresses(environment)))
+            path = stack.enter_context(sandbox_network.open_proxy(sandbox_network.addresses(environment)))
         except (OSError, ValueError) as error:
             what = f"The way from the sandbox to Claude's service cannot be opened: {error}."
             raise AgentProblem(what, "Check ANTHROPIC_BASE_URL and the folder for temporary files.") from error
-        yield replace(sandbox, gate=path, mirrored=egress_proxy.port_on_this_computer(environment))
+        yield replace(sandbox, gate=path, mirrored=sandbox_network.port_on_this_computer(environment))
 
 
 def make_sandbox(project: Project, layout: Layout, settings: Settings, elsewhere: bool = False) -> Sandbox | None:

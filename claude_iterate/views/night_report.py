@@ -14,8 +14,8 @@ from pathlib import Path
 import msgspec
 
 from claude_iterate.core.events.enums import ENDINGS
+from claude_iterate.core.fingerprints import checksum, open_boxes
 from claude_iterate.core.formats import moment
-from claude_iterate.core.task_identity import checksum, open_boxes
 from claude_iterate.core.tones import Tone, state_words, tone
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.project.git import Git, GitProblem

@@ -99,7 +99,7 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     reset_after: str = ""
     """The newest run at the time of a reset: later runs do not take over what it and those before it counted."""
     completed_task: str | None = None
-    """The identity of the instructions (`core.task_identity`) that were completed; with other ones the task is new."""
+    """The identity of the instructions (`core.fingerprints`) that were completed; with other ones the task is new."""
     total_cost_usd: Annotated[float, msgspec.Meta(ge=0)] = 0.0
     """What all runs cost, as it was last known: it outlives a journal that is lost."""
     total_cost_is_lower_bound: bool = False

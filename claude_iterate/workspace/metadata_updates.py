@@ -11,7 +11,7 @@ from collections.abc import Callable
 import msgspec
 from msgspec.structs import replace
 
-from claude_iterate.core import formats, task_identity
+from claude_iterate.core import fingerprints, formats
 from claude_iterate.core.events import Tokens
 from claude_iterate.core.rules.next_steps import KILLED, continue_command
 from claude_iterate.core.settings.modes import MODES
@@ -156,7 +156,7 @@ def _without_report_of_another(about: Metadata, short: RunSummary, state: RunSta
     last, before = about.last_run, about.completed_task
     if last is not None:
         last = replace(last, completion=None)
-        if before is not None and state.claim.task and not task_identity.is_same_task(before, state.claim.task):
+        if before is not None and state.claim.task and not fingerprints.is_same_task(before, state.claim.task):
             last = replace(last, report_of_task_before=True, progress=None, plan=None)
     return replace(about, status="completed" if short.proven else "in_progress", last_run=last)
 

@@ -12,7 +12,7 @@ import msgspec
 
 from claude_iterate.core.events import PlanRead
 from claude_iterate.core.formats import plural as counted_things
-from claude_iterate.core.reports.plan_tasks import Task, counted, fingerprint, tasks_in
+from claude_iterate.core.reports.plan_tasks import Task, count_tasks, fingerprint, tasks_in
 from claude_iterate.core.rules.plan import FILE
 from claude_iterate.core.settings.modes import Mode
 from claude_iterate.errors import WorkspaceProblem
@@ -48,7 +48,7 @@ def summarize(found: PlanText) -> PlanRead:
     known = fingerprint([words for _file, words in found.files]) if found.files else ""
     if found.problem:
         return PlanRead(fingerprint=known, problem=found.problem)
-    counts = counted(placed.task for placed in tasks(found))
+    counts = count_tasks(placed.task for placed in tasks(found))
     if counts.all > MOST_TASKS:
         return PlanRead(fingerprint=known, problem=f"it has {counts.all:,} tasks, and {MOST_TASKS:,} are the most")
     return PlanRead(counts.open, counts.doing, counts.done, counts.without_refs, known)

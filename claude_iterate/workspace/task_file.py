@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from claude_iterate.core import task_identity
+from claude_iterate.core import fingerprints
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.workspace.files import untrusted_files
 
@@ -14,9 +14,9 @@ _MOST = 64 << 20
 
 
 def current_identity(instructions: Path) -> str:
-    """The identity of the task (`core.task_identity`), or that it cannot be read."""
+    """The identity of the task (`core.fingerprints`), or that it cannot be read."""
     text = _text(instructions)
-    return task_identity.identity(text) if text is not None else task_identity.UNREADABLE
+    return fingerprints.task_identity(text) if text is not None else fingerprints.UNREADABLE
 
 
 def _text(instructions: Path) -> str | None:
@@ -34,7 +34,7 @@ class StartingTask:
     def __init__(self, instructions: Path, replaced: tuple[str, ...] = ()) -> None:
         self._path = instructions
         self._text = untrusted_files.read(instructions, _MOST) or b""
-        stands = len(replaced) == 2 and task_identity.is_same_task(replaced[1], current_identity(instructions))
+        stands = len(replaced) == 2 and fingerprints.is_same_task(replaced[1], current_identity(instructions))
         self._before = replaced[0] if stands else ""
 
     def compare(self, facts: Facts) -> Facts:
@@ -57,9 +57,9 @@ class StartingTask:
         same = now == self._text
         if not self._text or not now or (same and not self._before):
             return (), same
-        old, new = (task_identity.identity(text.decode("utf-8", "replace")) for text in (self._text, now))
+        old, new = (fingerprints.task_identity(text.decode("utf-8", "replace")) for text in (self._text, now))
         old = self._before or old
-        return ((), same) if task_identity.is_same_task(old, new) else ((old, new), same)
+        return ((), same) if fingerprints.is_same_task(old, new) else ((old, new), same)
 
     def lost(self) -> str:
         """Where they were, if the next run cannot read them. A folder that is gone, or is no workspace any more, has
@@ -74,7 +74,7 @@ def is_readable(instructions: Path) -> bool:
 
 def is_another(instructions: Path, before: object) -> bool:
     """True when the task is certainly another one than `before`, which is a value of a file: it may be anything."""
-    if not isinstance(before, str) or before in {"", task_identity.UNREADABLE}:
+    if not isinstance(before, str) or before in {"", fingerprints.UNREADABLE}:
         return False
     now = current_identity(instructions)
-    return now != task_identity.UNREADABLE and not task_identity.is_same_task(before, now)
+    return now != fingerprints.UNREADABLE and not fingerprints.is_same_task(before, now)

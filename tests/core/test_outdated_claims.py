@@ -16,15 +16,15 @@ from claude_iterate.core.events import (
     VerificationStarted,
 )
 from claude_iterate.core.events.enums import Kind
+from claude_iterate.core.fingerprints import UNREADABLE, task_identity
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.verdicts import Begin, Finish, Verify
 from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.task_identity import UNREADABLE, identity
 from tests.core.building import facts
 
-OURS, OTHER = identity("- one"), identity("- two")
+OURS, OTHER = task_identity("- one"), task_identity("- two")
 CLAIMED: list[Event] = [
     IterationStarted(1),
     IterationFinished(1, Outcome(Kind.OK), Status(True, 2, 2), task=OURS),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_iterate.core.reports.plan_tasks import Counts, Task, boxes_in, counted, fingerprint, tasks_in
+from claude_iterate.core.reports.plan_tasks import Counts, Task, boxes_in, count_tasks, fingerprint, tasks_in
 
 
 def states(text: str) -> list[tuple[str, str]]:
@@ -117,8 +117,8 @@ def test_references() -> None:
         Task("three (see above)", "done", (), 5),
         Task("four (REFS: )", "open", (), 6),
     ]
-    assert counted(tasks_in(text)) == Counts(open=3, done=1, without_refs=2)
-    assert counted(tasks_in(text)).all == 4
+    assert count_tasks(tasks_in(text)) == Counts(open=3, done=1, without_refs=2)
+    assert count_tasks(tasks_in(text)).all == 4
 
 
 def test_a_heading_in_a_list_of_boxes_is_a_heading() -> None:
@@ -135,9 +135,9 @@ def test_the_fingerprint_is_that_of_the_words() -> None:
 
 def test_a_hundred_thousand_tasks() -> None:
     """Boxes and headings alike: the work grows with the text and no faster."""
-    assert counted(tasks_in("- [ ] task\n" * 100_000)).open == 100_000
-    assert counted(tasks_in("### 1.1 task\n" * 30_000)).open == 30_000
-    assert counted(tasks_in("### 1.1 " + "(refs: " * 30_000)).open == 1
+    assert count_tasks(tasks_in("- [ ] task\n" * 100_000)).open == 100_000
+    assert count_tasks(tasks_in("### 1.1 task\n" * 30_000)).open == 30_000
+    assert count_tasks(tasks_in("### 1.1 " + "(refs: " * 30_000)).open == 1
 
 
 @given(st.text(alphabet="-*+1.)[]xX~# \t\n>`(refs:)✅a"))

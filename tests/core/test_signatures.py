@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from claude_iterate.core.outcomes.signatures import shown, signature
+from claude_iterate.core.fingerprints import error_signature, last_words
 
 
 @pytest.mark.parametrize(
@@ -24,8 +24,8 @@ from claude_iterate.core.outcomes.signatures import shown, signature
 )
 def test_what_changes_from_try_to_try_is_taken_out(one: str, other: str) -> None:
     """Line numbers, dates, times, addresses, temporary files, identities, durations, colours, blanks."""
-    assert signature(one) == signature(other)
-    assert len(signature(one)) == 16
+    assert error_signature(one) == error_signature(other)
+    assert len(error_signature(one)) == 16
 
 
 @pytest.mark.parametrize(
@@ -34,16 +34,16 @@ def test_what_changes_from_try_to_try_is_taken_out(one: str, other: str) -> None
 )
 def test_another_error_has_another_signature(one: str, other: str) -> None:
     """Names and files of the project count."""
-    assert signature(one) != signature(other)
+    assert error_signature(one) != error_signature(other)
 
 
 def test_no_error_has_no_signature() -> None:
     """Blanks are no error either."""
-    assert (signature(""), signature(" \n")) == ("", "")
+    assert (error_signature(""), error_signature(" \n")) == ("", "")
 
 
 def test_of_a_long_error_the_end_counts() -> None:
     """There programs say what is wrong; it is also what is shown."""
-    assert signature("a" * 9000 + "\nwrong") == signature("b" + "a" * 9000 + "\nwrong")
-    assert shown("a" * 9000 + "\nwrong") == "wrong"
-    assert shown("one\ntwo") == "one two"
+    assert error_signature("a" * 9000 + "\nwrong") == error_signature("b" + "a" * 9000 + "\nwrong")
+    assert last_words("a" * 9000 + "\nwrong") == "wrong"
+    assert last_words("one\ntwo") == "one two"

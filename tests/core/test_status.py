@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_iterate.core.reports.status import LARGEST, Change, Status, compare, describe, parse
+from claude_iterate.core.reports.status import (
+    LARGEST,
+    OLD,
+    OTHER,
+    Change,
+    Status,
+    compare,
+    describe,
+    iteration_id,
+    parse,
+    why_not_ours,
+)
 
 
 def test_a_full_report_is_read() -> None:
@@ -145,3 +157,53 @@ def test_a_report_in_a_markdown_fence_is_read(text: str) -> None:
 def test_half_a_fence_is_no_report(text: str) -> None:
     """It may be torn."""
     assert parse(text.encode()).status is None
+
+
+OURS, ANOTHER = iteration_id(3, b"\x00\xab\xcd\xef"), iteration_id(2, b"\x00\xab\xcd\xef")
+
+
+@pytest.mark.parametrize(
+    ("named", "dated", "known", "claims", "why"),
+    [
+        ("", False, False, True, ""),
+        ("", True, False, True, ""),
+        ("", False, True, False, ""),
+        ("", False, True, True, OLD),
+        ("", True, True, False, OLD),
+        (OURS, True, True, True, ""),
+        (ANOTHER, False, False, False, OTHER),
+    ],
+)
+def test_old_texts_and_those_of_other_iterations_are_doubted(
+    named: str, dated: bool, known: bool, claims: bool, why: str
+) -> None:
+    """The id decides where there is one; without it a known text is old if it claims completion, or if something in it
+    should have moved."""
+    assert why_not_ours(named, OURS, dated, known, claims) == why
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        (OURS, OURS),
+        (f" {OURS.upper()}\n", OURS),
+        (3, ""),
+        ("3", ""),
+        ("final", ""),
+        ("3-abcdef", ""),
+        (None, ""),
+        ([OURS], ""),
+        (f"{OURS}0", ""),
+    ],
+)
+def test_only_our_own_form_is_an_id(value: Any, found: str) -> None:
+    """What an agent means by `iteration` in its own report is its own affair."""
+    assert parse(json.dumps({"complete": True, "iteration": value}).encode()).identity == found
+
+
+def test_a_report_tells_its_id_and_whether_it_is_dated() -> None:
+    """An empty date is none; a wrong one is one."""
+    reading = parse(b'{"complete": true, "iteration": "3-00abcdef", "lastUpdated": 17}')
+    assert (reading.identity, reading.dated) == (OURS, True)
+    reading = parse(b'{"complete": true, "lastUpdated": ""}')
+    assert (reading.identity, reading.dated) == ("", False)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from claude_iterate.core.task_identity import checksum
+from claude_iterate.core.fingerprints import checksum
 from claude_iterate.selftest.harness.script_steps import proceed
 from tests.e2e.conftest import Loop
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from claude_iterate.agent.command import sandbox_relay
+from claude_iterate.agent.command import sandbox_network
 from claude_iterate.agent.command.environment import claude_environment
 from claude_iterate.agent.command.sandbox import EMPTY, SYSTEM, Sandbox
 from claude_iterate.core.settings.declared import SandboxSettings, Settings
@@ -131,7 +131,7 @@ def make_sandbox(
         memory=asked.memory,
         cpus=asked.cpus,
         network=asked.network,
-        relay=(python, "-I", "-S", str(Path(sandbox_relay.__file__).resolve())),
+        relay=(python, "-I", "-S", str(Path(sandbox_network.__file__).resolve())),
         user=f"{os.getuid()}:{os.getgid()}",
     )
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 
-from claude_iterate.core.reports.markdown_lines import outside_fences
-from claude_iterate.core.reports.plan_tasks import DONE, boxes_in
+from claude_iterate.core.reports.plan_tasks import DONE, boxes_in, outside_fences
 from claude_iterate.core.reports.status import Reading, Status
 
 _BEGIN, _END = "---LOOP_STATUS---", "---END_LOOP_STATUS---"
@@ -64,7 +63,7 @@ def _last_block(message: str) -> tuple[dict[str, str] | None, bool]:
     found: dict[str, str] | None = None
     fields: dict[str, str] | None = None
     is_last = True
-    for line in outside_fences(message):
+    for _, line in outside_fences(message):
         words = "" if _is_code(line) else line.strip()
         if words == _BEGIN:
             fields = {}

@@ -7,13 +7,12 @@ unless there are boxes below it. What stands in code is an example.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 from msgspec.structs import replace
 
-from claude_iterate.core.reports.markdown_lines import outside_code
-from claude_iterate.core.task_identity import checksum
+from claude_iterate.core.fingerprints import checksum
 
 OPEN, DOING, DONE = "open", "doing", "done"
 _STATES = {"": OPEN, "~": DOING, "x": DONE, "X": DONE, "✓": DONE, "✔": DONE, "✅": DONE}
@@ -22,8 +21,10 @@ _BOX = re.compile(r"^[\s>]*(?:[-*+]|\d{1,9}[.)]|\#{1,6}(?=\s))\s*\[\s*([xX]|[^\w
 _HEADING = re.compile(r"^\s{0,3}(\#{1,6})\s+(.*)")
 _NUMBERED = re.compile(r"[✅✓✔☑\s]*(?:(?:Task|Step)\s+)?\d{1,5}(?:\.\d{1,5})+[.):]?\s+\S")
 _CHECK_MARKS = "✅✓✔☑"
-_REFERENCES = re.compile(r"\(\s*refs?\s*:\s*([^()]*(?:\([^()]*\)[^()]*)*)\)", 2)
-"""2 is `re.IGNORECASE`."""
+_REFERENCES = re.compile(r"\(\s*refs?\s*:\s*([^()]*(?:\([^()]*\)[^()]*)*)\)", re.IGNORECASE)
+_FENCE = re.compile(r"^[\s>]*(?:(`{3,})([^`]*)|(~{3,})(.*))$")
+"""The marks of a fence, and what follows them. Backquotes after backquotes are code within a line, not a fence."""
+_ITEM = re.compile(r"^[\s>]*(?:[-*+]|\d{1,9}[.)])(?:\s|\[|$)")
 
 
 class Task(msgspec.Struct, frozen=True):
@@ -62,10 +63,10 @@ def tasks_in(text: str) -> list[Task]:
         if task is not None:
             tasks.append(task)
         elif line.lstrip().startswith("#") and (heading := _HEADING.match(line)):
-            headings.append((len(heading[1]), len(tasks), _of_heading(heading[2], number)))
+            headings.append((len(heading[1]), len(tasks), _heading(heading[2], number)))
         elif tasks and "ref" in line and (more := _references(line)):
             tasks[-1] = replace(tasks[-1], refs=tasks[-1].refs + more)
-    own = _tasks_of(headings, len(tasks))
+    own = _heading_tasks(headings, len(tasks))
     return sorted([*tasks, *own], key=lambda task: task.line) if own else tasks
 
 
@@ -75,7 +76,7 @@ def boxes_in(text: str) -> list[Task]:
     return [task for task in found if task is not None]
 
 
-def counted(tasks: Iterable[Task]) -> Counts:
+def count_tasks(tasks: Iterable[Task]) -> Counts:
     """How many there are of each."""
     counts = {OPEN: 0, DOING: 0, DONE: 0}
     bare = 0
@@ -99,12 +100,12 @@ def _box(line: str, number: int) -> Task | None:
     return Task(text, _STATES.get(found[1], OPEN), _references(text) if "(" in text else (), number)
 
 
-def _of_heading(text: str, number: int) -> Task:
+def _heading(text: str, number: int) -> Task:
     state = DONE if any(mark in text for mark in _CHECK_MARKS) else OPEN
     return Task(text.strip().rstrip("#").strip(), state, _references(text), number)
 
 
-def _tasks_of(headings: list[_Heading], boxes: int) -> list[Task]:
+def _heading_tasks(headings: list[_Heading], boxes: int) -> list[Task]:
     """The numbered headings that have neither boxes nor numbered headings below them, up to the next one of the same
     rank."""
     found: list[Task] = []
@@ -125,3 +126,40 @@ def _references(text: str) -> tuple[str, ...]:
     if found is None:
         return ()
     return tuple(part.strip().strip("`") for part in found[1].split(",") if part.strip().strip("`"))
+
+
+def outside_code(text: str) -> Iterator[tuple[int, str]]:
+    """The lines, with their numbers from 1, that stand neither in a fence nor in a block of indented code. Such a block
+    comes after an empty line and not within a list, where the same indentation means a nested item."""
+    in_list = in_code = False
+    after_blank = True
+    for number, line in outside_fences(text):
+        if not line.strip():
+            after_blank = True
+            continue
+        indented = line.startswith(("    ", "\t", " \t", "  \t", "   \t"))
+        in_code = indented and not in_list and (after_blank or in_code)
+        if _ITEM.match(line) and not in_code:
+            in_list = True
+        elif not indented and (after_blank or line.startswith("#")) and not line.startswith((" ", ">")):
+            in_list = False
+        after_blank = False
+        if not in_code:
+            yield number, line
+
+
+def outside_fences(text: str) -> Iterator[tuple[int, str]]:
+    """The lines, with their numbers from 1, that do not stand in a fence. One is closed by at least as many of its
+    marks, alone."""
+    fence = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        mark = _FENCE.match(line) if "```" in line or "~~~" in line else None
+        if not mark:
+            if not fence:
+                yield number, line
+            continue
+        marks, rest = mark[1] or mark[3], mark[2] or mark[4] or ""
+        if not fence:
+            fence = marks
+        elif marks.startswith(fence) and not rest.strip():
+            fence = ""

@@ -1,19 +1,38 @@
-"""What the agent reports in `.status.json`: parse it leniently, compare two reports, describe the change.
+"""What the agent reports in `.status.json`: parse it leniently, tell whose it is, compare two reports.
 
 A wrong optional field costs a warning and never hides `complete`. Reading the file is not done here.
+
+A report is of this iteration because the agent wrote it there, not because its time changed. The prompt asks for an id
+in the report. It is optional, so that other agents and prompts work: a text without one is old if it was there before
+and claims completion, or has a `lastUpdated`, which would have moved. Where checks are set, they decide about a claim
+that is written again without the id.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from claude_iterate.core.foreign_json import decode_written
-from claude_iterate.core.reports.authorship import identity_in
 
 LARGEST = 1024 * 1024
 """A report over this many bytes is refused: it is not a report."""
+
+
+KEY = "iteration"
+"""Where a report has the id."""
+_IDENTITY = re.compile(r"[0-9]{1,9}-[0-9a-f]{8}")
+UNSIGNED = (
+    f"this very text was there before, and `{KEY}` does not have the id {{id}}, so the checks decide whether it counts"
+)
+"""What is odd about a claim without the id that the checks are to decide."""
+OTHER = f"`{KEY}` has the id of another iteration, so it is not a report of this one"
+OLD = f"it is an old one: this very text was there before the iteration; a new report has the id in `{KEY}`"
+LINK = "it is a symbolic link, which is no report: a regular file is wanted"
+SHARED = "it is a hard link: the file has another name as well, so it may have been written elsewhere"
 
 
 class Status(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -45,7 +64,7 @@ class Status(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class Reading(msgspec.Struct, frozen=True):
     """The result of reading a report: the status, or why there is none, and what was odd about it. `identity` is the id
-    of the iteration that it names; `dated`: it has a `lastUpdated`. `core.reports.authorship` asks for these."""
+    of the iteration that it names; `dated`: it has a `lastUpdated`. `why_not_ours` asks for these."""
 
     status: Status | None
     problems: tuple[str, ...] = ()
@@ -93,12 +112,12 @@ def _read_fields(document: dict[str, Any]) -> Reading:
         worked=_optional(document, "worked", bool, problems),
         summary=_optional(document, "summary", str, problems),
         phase=_optional(document, "phase", str, problems),
-        blocked=_blocked(blocked, blockers, problems),
+        blocked=_blocked_reason(blocked, blockers, problems),
         blockers=tuple(str(item) for item in blockers),
     )
     for key in ("notes", "lastUpdated"):  # allowed in a report
         _optional(document, key, str, problems)
-    return Reading(status, tuple(problems), identity_in(document), bool(document.get("lastUpdated")))
+    return Reading(status, tuple(problems), _iteration_id_in(document), bool(document.get("lastUpdated")))
 
 
 def _optional(document: dict[str, Any], key: str, kind: type, problems: list[str]) -> Any:
@@ -109,7 +128,7 @@ def _optional(document: dict[str, Any], key: str, kind: type, problems: list[str
     return None
 
 
-def _blocked(value: Any, blockers: list[Any], problems: list[str]) -> str | None:
+def _blocked_reason(value: Any, blockers: list[Any], problems: list[str]) -> str | None:
     """`blocked` is a reason; plain `true` borrows its reason from `blockers`."""
     if value is None or value is False or value == "":
         return None
@@ -141,15 +160,36 @@ def _is_count(value: Any) -> bool:
     return 0 <= value < 1e12 and float(value).is_integer()
 
 
+def iteration_id(number: int, random: bytes) -> str:
+    """The id of an iteration, from its number and four random bytes."""
+    return f"{number}-{random.hex()}"
+
+
+def _iteration_id_in(document: Mapping[str, Any]) -> str:
+    """The id in a report; empty without one. Anything that does not look like one of ours, such as a plain number, is
+    the agent's own."""
+    value = document.get(KEY)
+    value = value.strip().lower() if isinstance(value, str) else ""
+    return value if value and _IDENTITY.fullmatch(value) else ""
+
+
+def why_not_ours(named: str, asked: str, dated: bool, known: bool, claims: bool) -> str:
+    """Why a file that was written in this iteration is no report of it; empty when it is one. `known`: its text was
+    there before. Without an id, a claim must be a new text; a report that more is to do may say the same again."""
+    if named:
+        return "" if named == asked else OTHER
+    return OLD if known and (dated or claims) else ""
+
+
 def compare(before: Status | None, now: Status) -> Change | None:
     """What is new, or None when nothing but the timestamp moved."""
     if before is None:
         return Change(now.completed or 0, now.total or 0)
     change = Change((now.completed or 0) - (before.completed or 0), (now.total or 0) - (before.total or 0))
-    return change if change != Change() or _words(now) != _words(before) else None
+    return change if change != Change() or _comparable(now) != _comparable(before) else None
 
 
-def _words(status: Status) -> tuple[object, ...]:
+def _comparable(status: Status) -> tuple[object, ...]:
     return status.complete, status.summary, status.phase, status.blocked, status.blockers, status.worked
 
 

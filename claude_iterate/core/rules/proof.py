@@ -17,6 +17,7 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.enums import Cause, Kind
 from claude_iterate.core.events.run import Verification
+from claude_iterate.core.fingerprints import UNREADABLE, checksum, is_same_task
 from claude_iterate.core.formats import join_names, plural
 from claude_iterate.core.outcomes.classes import ENDING_FAILURES
 from claude_iterate.core.reports.review import INVALID, VERIFIED
@@ -27,7 +28,6 @@ from claude_iterate.core.rules.verdicts import Finish, HoldReview, JudgeClaim, R
 from claude_iterate.core.state.claims import claim_is_open
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.tampering.comparison import all_described
-from claude_iterate.core.task_identity import UNREADABLE, checksum, is_same_task
 
 NO_VERDICT = "The review gave no verdict"
 """What a finding begins with when nothing is known to be missing, and nothing is proven."""

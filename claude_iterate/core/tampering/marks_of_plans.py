@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from claude_iterate.core.fingerprints import checksum
 from claude_iterate.core.reports.plan_tasks import DONE, tasks_in
-from claude_iterate.core.task_identity import checksum
 
 
 def written(text: str) -> str:

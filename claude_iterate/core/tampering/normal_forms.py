@@ -9,8 +9,8 @@ import tomllib
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from claude_iterate.core.fingerprints import checksum
 from claude_iterate.core.tampering import marks_of_plans
-from claude_iterate.core.task_identity import checksum
 
 _BOX = re.compile(r"^([ \t]*(?:[-*+]|\d+[.)])[ \t]+\[)[xX](\])", re.MULTILINE)
 _DESCRIPTIVE = frozenset(

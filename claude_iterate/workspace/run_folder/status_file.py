@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from claude_iterate.core.reports import authorship, status
+from claude_iterate.core.reports import status
 from claude_iterate.core.reports.status import LARGEST, Reading
 from claude_iterate.system.processes import LINUX
 from claude_iterate.workspace.files import untrusted_files
@@ -36,11 +36,11 @@ def look(path: Path) -> StatusSnapshot:
         return StatusSnapshot(None, None)
     except OSError as error:
         if error.errno == errno.ELOOP:
-            return StatusSnapshot(Reading(None, (authorship.LINK,)), None)
+            return StatusSnapshot(Reading(None, (status.LINK,)), None)
         return StatusSnapshot(Reading(None, (f"it cannot be read: {error.strerror}",)), None)
     reading = status.parse(found.data)
     if found.names > 1 and not reading.identity:  # the id would say in which iteration it was written
-        return StatusSnapshot(Reading(None, (authorship.SHARED,)), None)
+        return StatusSnapshot(Reading(None, (status.SHARED,)), None)
     return StatusSnapshot(reading, found)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from claude_iterate.agent.command import egress_proxy
+from claude_iterate.agent.command import sandbox_network
 
 PATIENCE = 120
 
@@ -45,7 +45,7 @@ def asked(path: str, question: bytes) -> bytes:
 
 def test_the_service_is_reached(service: int) -> None:
     """What follows the question goes to the service, and its answer comes back."""
-    with egress_proxy.open_proxy((f"127.0.0.1:{service}",)) as path:
+    with sandbox_network.open_proxy((f"127.0.0.1:{service}",)) as path:
         answer = asked(path, b"CONNECT 127.0.0.1:%d HTTP/1.1\r\nHost: x\r\n\r\nhello" % service)
     assert answer.startswith(b"HTTP/1.1 200 ")
     assert answer.endswith(b"\r\n\r\nhello")
@@ -64,7 +64,7 @@ def test_the_service_is_reached(service: int) -> None:
 )
 def test_nothing_else_is(service: int, question: bytes) -> None:
     """Another address, another method, nonsense: refused, and no connection is made."""
-    with egress_proxy.open_proxy(("api.anthropic.com:443",)) as path:
+    with sandbox_network.open_proxy(("api.anthropic.com:443",)) as path:
         try:
             answer = asked(path, question % service)
         except OSError:  # it may hang up while we still speak
@@ -74,7 +74,7 @@ def test_nothing_else_is(service: int, question: bytes) -> None:
 
 def test_the_socket_is_gone_afterwards() -> None:
     """With its folder: nothing of a run stays in the folder for temporary files."""
-    with egress_proxy.open_proxy(()) as path:
+    with sandbox_network.open_proxy(()) as path:
         assert asked(path, b"").startswith(b"HTTP/1.1 403 ")
     with pytest.raises(FileNotFoundError):
         asked(path, b"")
@@ -83,7 +83,7 @@ def test_the_socket_is_gone_afterwards() -> None:
 @pytest.mark.parametrize(
     ("base", "addresses", "port"),
     [
-        ("", egress_proxy.SERVICE, 0),
+        ("", sandbox_network.SERVICE, 0),
         ("https://gateway.example/v1", ("gateway.example:443",), 0),
         ("http://gateway.example:8080", ("gateway.example:8080",), 0),
         ("http://localhost:4000", ("127.0.0.1:4000",), 4000),
@@ -92,5 +92,5 @@ def test_the_socket_is_gone_afterwards() -> None:
 def test_the_address_is_that_of_the_service(base: str, addresses: tuple[str, ...], port: int) -> None:
     """From ANTHROPIC_BASE_URL, or the usual one."""
     environment = {"ANTHROPIC_BASE_URL": base}
-    assert egress_proxy.addresses(environment) == addresses
-    assert egress_proxy.port_on_this_computer(environment) == port
+    assert sandbox_network.addresses(environment) == addresses
+    assert sandbox_network.port_on_this_computer(environment) == port

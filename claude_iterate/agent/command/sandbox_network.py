@@ -1,0 +1,190 @@
+"""The way out of a sandbox without a network: a proxy outside, a relay inside, and a unix socket between them.
+
+The proxy answers CONNECT, as a web proxy does, for the addresses of Claude's service and for nothing else. What passes
+is Claude's encrypted conversation with its service; it is neither read nor kept. The relay carries connections to the
+socket and then becomes Claude. For that this file is started as a program, by its path and in any Python 3, so it
+imports nothing of ours. Its arguments: the socket, the port of the proxy, the port of a service on the computer outside
+or 0, and the command line of Claude.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from urllib.parse import urlsplit
+
+SERVICE = ("api.anthropic.com:443", "platform.claude.com:443")
+"""Where Claude Code asks, and where it renews a login with a subscription."""
+_CHUNK = 64 * 1024
+_LONGEST_HEAD = 16 * 1024
+_LONGEST_PATH = 70
+_CONNECT = 30.0
+_LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+
+
+def addresses(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """What Claude may reach, as HOST:PORT: the host in ANTHROPIC_BASE_URL, or the usual ones."""
+    base = environment.get("ANTHROPIC_BASE_URL", "").strip()
+    if not base:
+        return SERVICE
+    parts = urlsplit(base)
+    host = "127.0.0.1" if (parts.hostname or "") in _LOOPBACK else parts.hostname
+    return (f"{host}:{parts.port or (80 if parts.scheme == 'http' else 443)}",)
+
+
+def port_on_this_computer(environment: Mapping[str, str]) -> int:
+    """The port of a service that runs on this computer itself, such as a gateway; 0 when it runs elsewhere."""
+    host, _, port = addresses(environment)[0].rpartition(":")
+    return int(port) if host in _LOOPBACK else 0
+
+
+@contextlib.contextmanager
+def open_proxy(allowed: tuple[str, ...]) -> Iterator[str]:
+    """The path of a socket that leads to these addresses, for as long as the block lasts."""
+    folder = tempfile.mkdtemp(prefix="claude-iterate-", dir=_short_folder())  # only its owner can enter it
+    path = f"{folder}/gate"
+    listener = socket.socket(socket.AF_UNIX)
+    try:
+        listener.bind(path)
+        listener.listen(64)
+        threading.Thread(target=_accept_requests, args=(listener, allowed), daemon=True, name="gate").start()
+        yield path
+    finally:
+        with contextlib.suppress(OSError):
+            listener.shutdown(socket.SHUT_RDWR)  # else the thread would wait in `accept` without end
+        listener.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _short_folder() -> str | None:
+    """The usual folder for temporary files, unless its path is too long for a socket."""
+    return None if len(tempfile.gettempdir()) < _LONGEST_PATH else "/tmp"  # noqa: S108 - the folder in it has a random name
+
+
+def _accept_requests(listener: socket.socket, allowed: tuple[str, ...]) -> None:
+    while True:
+        try:
+            near, _ = listener.accept()
+        except OSError:
+            return  # closed
+        threading.Thread(target=_serve_request, args=(near, allowed), daemon=True, name="gate").start()
+
+
+def _serve_request(near: socket.socket, allowed: tuple[str, ...]) -> None:
+    with near, contextlib.suppress(OSError):
+        near.settimeout(_CONNECT)
+        wanted, early = _requested_address(near)
+        if wanted not in allowed:
+            near.sendall(b"HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+            return
+        host, _, port = wanted.rpartition(":")
+        try:
+            far = socket.create_connection((host, int(port)), _CONNECT)
+        except OSError:
+            near.sendall(b"HTTP/1.1 502 Bad Gateway\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+            return
+        with far:
+            near.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            far.sendall(early)
+            near.settimeout(None)
+            far.settimeout(None)
+            _carry_both_ways(near, far)
+
+
+def _requested_address(near: socket.socket) -> tuple[str, bytes]:
+    """The address that is asked for, and what came after the question; empty for anything but CONNECT."""
+    head = b""
+    while b"\r\n\r\n" not in head and len(head) < _LONGEST_HEAD:
+        more = near.recv(4096)
+        if not more:
+            break
+        head += more
+    question, end, early = head.partition(b"\r\n\r\n")
+    words = question.split(b"\r\n")[0].split()
+    if not end or len(words) != 3 or words[0] != b"CONNECT":
+        return "", b""
+    return words[1].decode("ascii", "replace").lower(), early
+
+
+def main() -> None:
+    """Listen first, so that Claude finds everything in place; Claude keeps our process and so its signals."""
+    gate, proxy, mirrored = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    listeners = [(_listener(proxy), b"")]
+    if mirrored:
+        listeners.append((_listener(mirrored), b"CONNECT 127.0.0.1:%d HTTP/1.1\r\n\r\n" % mirrored))
+    if not os.fork():
+        if not os.fork():
+            _serve(gate, listeners)
+        os._exit(0)  # so the relay is a child of the first process inside, and Claude has none that it does not know
+    os.wait()
+    for listener, _ in listeners:
+        listener.close()
+    try:
+        os.execvp(sys.argv[4], sys.argv[4:])  # noqa: S606 - the command line of Claude
+    except OSError as error:
+        sys.exit(f"{sys.argv[4]} cannot be started inside the sandbox: {error.strerror}")
+
+
+def _listener(port: int) -> socket.socket:
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(("127.0.0.1", port))
+    listener.listen(64)
+    return listener
+
+
+def _serve(gate: str, listeners: list[tuple[socket.socket, bytes]]) -> None:
+    os.setsid()
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for handle in (0, 1, 2):  # a pipe that we held would look like a Claude that has not ended
+        os.dup2(nothing, handle)
+    for listener, greeting in listeners[1:]:
+        threading.Thread(target=_accept, args=(gate, listener, greeting), daemon=True).start()
+    _accept(gate, *listeners[0])
+
+
+def _accept(gate: str, listener: socket.socket, greeting: bytes) -> None:
+    while True:
+        near, _ = listener.accept()
+        threading.Thread(target=_carry, args=(gate, near, greeting), daemon=True).start()
+
+
+def _carry(gate: str, near: socket.socket, greeting: bytes) -> None:
+    with near, socket.socket(socket.AF_UNIX) as far, contextlib.suppress(OSError):
+        far.connect(gate)
+        if greeting:
+            far.sendall(greeting)
+            answer = b""
+            while not answer.endswith(b"\r\n\r\n"):
+                more = far.recv(1)
+                if not more:
+                    return
+                answer += more
+            if b" 200 " not in answer.split(b"\r\n")[0]:
+                return
+        _carry_both_ways(near, far)
+
+
+def _carry_both_ways(near: socket.socket, far: socket.socket) -> None:
+    """Until both sources are at their end."""
+    back = threading.Thread(target=_copy, args=(far, near), daemon=True, name="gate")
+    back.start()
+    _copy(near, far)
+    back.join()
+
+
+def _copy(source: socket.socket, target: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while data := source.recv(_CHUNK):
+            target.sendall(data)
+        target.shutdown(socket.SHUT_WR)
+
+
+if __name__ == "__main__":
+    main()
