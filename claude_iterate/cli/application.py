@@ -21,16 +21,16 @@ from claude_iterate.sinks.safe_stream import forces_color
 _OPTIONS = "-C DIR, --no-color, -V, -h; all of them: claude-iterate help options"
 _HELP = "claude-iterate help COMMAND. New here? Try: claude-iterate demo"
 _TOGETHER = {
-    "edit": ("validate", "Improve the instructions; let Claude grade them."),
+    "edit": ("validate", "Improve the instructions; have Claude grade them."),
     "plan": ("build", "Make a plan; carry it out, one task per iteration."),
     "list": ("show", "List the workspaces; show one: progress, run, proof."),
-    "report": ("replay", "Write a run into one file; show it again as it was."),
-    "reset": ("clean", "Counters to 0; archive a workspace, then delete it."),
-    "notify": ("hook", "Try out notifications; list and try your hooks."),
-    "selftest": ("demo", "Play every fault; see a whole run, without Claude."),
-    "pause": ("resume", "Hold after the running iteration; go on after that."),
     "watch": ("attach", "See runs live: on a full screen; on this terminal."),
-    "skip": ("reboot", "End the iteration: begin the next, or do it again."),
+    "report": ("replay", "Write a report of the task; show a run again."),
+    "pause": ("resume", "Hold after the running iteration; continue."),
+    "skip": ("reboot", "End the iteration: begin the next, or repeat it."),
+    "reset": ("clean", "Reset the counters; archive and delete a workspace."),
+    "notify": ("hook", "Send a test notification; list and test your hooks."),
+    "selftest": ("demo", "Run the built-in fault tests; see a whole demo run."),
 }
 """Commands that share a line with the one after them."""
 _FOLDER = click.Path(file_okay=False, readable=False)
@@ -98,8 +98,8 @@ class CommandTable(Group):
 def application(context: click.Context, /, project: str | None, no_color: bool, verbose: bool, **given: Any) -> None:
     """Give Claude Code a task, walk away, come back to proven work.
 
-    A workspace holds a task; `run` calls Claude Code again and again, each time with fresh context, until the work
-    is done or something says stop.
+    A workspace holds a task; `run` calls Claude Code in a loop, each time with fresh context, until the work is done
+    or a limit stops it.
     """
     try:
         folder = Path(project or "").absolute()

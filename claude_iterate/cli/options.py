@@ -49,11 +49,10 @@ def command(
 
     def declare(function: Callable[..., Any]) -> click.Command:
         if workspace:
-            choose = _check_name if name_required else _choose_name
-            argument = click.argument(
-                "name", required=name_required, callback=choose, shell_complete=completion.workspaces
-            )
-            function = argument(function)
+            check = _name_check(proposes=not name_required)
+            function = click.argument(
+                "name", required=name_required, callback=check, shell_complete=completion.workspaces
+            )(function)
         made = click.command(name, cls=cls)(click.pass_obj(function))
         if json:
             option = click.Option(["--json"], is_flag=True, expose_value=False, callback=_keep_json, help=json)
@@ -67,12 +66,16 @@ def _keep_json(context: click.Context, _parameter: click.Parameter, value: bool)
     context.meta[output.JSON] = value
 
 
-def _check_name(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
-    return names.check_name(value)
+def _name_check(what: str = "workspace", proposes: bool = False) -> Callable[..., Any]:
+    """The callback of an argument that takes a name, or several."""
 
+    def check(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+        if value is None:
+            return choose_workspace(context, parameter) if proposes else None
+        each = [names.check_name(name, what) for name in (value if isinstance(value, tuple) else (value,))]
+        return tuple(each) if isinstance(value, tuple) else each[0]
 
-def _choose_name(context: click.Context, parameter: click.Parameter, value: str | None) -> str:
-    return choose_workspace(context, parameter) if value is None else names.check_name(value)
+    return check
 
 
 def choose_workspace(context: click.Context, parameter: click.Parameter) -> str:
@@ -114,12 +117,8 @@ def confirm_deletion(what: str, question: str, again: str, warning: str = "") ->
         raise click.exceptions.Exit(1)
 
 
-def _check_names(_context: click.Context, _parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(map(names.check_name, value))
-
-
 names_argument = click.argument(
-    "name", nargs=-1, metavar="NAME...", callback=_check_names, shell_complete=completion.workspaces
+    "name", nargs=-1, metavar="NAME...", callback=_name_check(), shell_complete=completion.workspaces
 )
 """One workspace or several."""
 
@@ -128,11 +127,7 @@ def name_argument_of(
     what: str, required: bool = True, offered: completion.Completer = completion.workspaces
 ) -> Callable[[Function], Function]:
     """The name of a workspace or template, where a command takes more than one; it is None when left out."""
-
-    def check(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
-        return None if value is None else names.check_name(value, what)
-
-    return click.argument(what, required=required, callback=check, shell_complete=offered)
+    return click.argument(what, required=required, callback=_name_check(what), shell_complete=offered)
 
 
 def whole(least: int, most: int | None = None) -> Callable[[Any], int]:

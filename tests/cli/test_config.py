@@ -50,12 +50,6 @@ def test_unset_takes_it_away(typed: Type, folder: Path) -> None:
     assert typed("config", "claude.model", "--unset", "--json").document["value"] is None
 
 
-def test_empty_text_can_be_set(typed: Type) -> None:
-    """An empty value is a value (defect 35)."""
-    assert typed("config", "claude.args", "").code == 0
-    assert typed("config", "claude.args").out == "[]\n"
-
-
 def test_keys_explains_every_setting(typed: Type) -> None:
     """Kind, default, value, source and sentence of each."""
     typed("config", "delay", "9")
@@ -159,14 +153,6 @@ def test_bad_value_in_the_file_can_be_mended_with_config(typed: Type, folder: Pa
     assert typed("list").code == 0
 
 
-def test_bad_variable_is_named(typed: Type, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`CLAUDE_ITERATE_DELAY=banana` is the variable's fault, not a file's."""
-    monkeypatch.setenv("CLAUDE_ITERATE_DELAY", "banana")
-    answer = typed("list")
-    assert answer.code == 1
-    assert answer.err.startswith("Error: CLAUDE_ITERATE_DELAY cannot be 'banana'.\n  Expected a duration")
-
-
 def test_adding_to_a_list_takes_nothing_away(typed: Type, project: Project) -> None:
     """A workspace's list hides the project's, so it begins with it; several words can be added at once."""
     project.create("w")
@@ -178,16 +164,6 @@ def test_adding_to_a_list_takes_nothing_away(typed: Type, project: Project) -> N
     events = ["completion", "error", "blocked", "limit_wait"]
     typed("config", "notify.events", "--add", "stopped")
     assert typed("config", "notify.events", "--json").document["value"] == [*events, "stopped"]
-
-
-def test_every_document_is_an_object(typed: Type) -> None:
-    """With a format number; the list holds each setting once, and durations are seconds."""
-    listed = typed("config", "--list", "--json").document
-    assert (listed["format"], [item["key"] for item in listed["settings"]]) == (1, list(catalogue()))
-    assert typed("config", "--json").document == listed
-    group = typed("config", "timeouts", "--json").document["settings"]
-    assert group[0] == {"key": "timeouts.iteration", "value": 3600, "source": "default", "place": None}
-    assert typed("config", "--keys", "--json").document["format"] == 1
 
 
 def test_lists_show_durations_as_people_write_them(typed: Type) -> None:

@@ -1,13 +1,13 @@
-"""What people type without having read anything leads somewhere: help on one screen, other words, sane suggestions."""
+"""What people type without having read anything leads somewhere: help, other words, suggestions, options."""
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
 import pytest
 
-from claude_iterate import __version__
 from claude_iterate.cli.application import application
 from claude_iterate.cli.command_table import ALIASES, COMMANDS
 from claude_iterate.core.names import nearest
@@ -23,12 +23,6 @@ def test_help_fits_on_a_small_terminal(typed: Type) -> None:
     assert max(map(len, lines)) <= 80
     titles = [line.split("  ")[0] for line in lines if line[:1].strip()]
     assert titles[2:8] == ["Task", "Run", "Look", "Steer", "Keep", "Set up"]
-
-
-def test_groups_of_commands_are_together() -> None:
-    """The table keeps each group in one piece, else its title would appear twice."""
-    groups = [row.group for row in COMMANDS]
-    assert sorted(groups, key=list(dict.fromkeys(groups)).index) == groups
 
 
 @pytest.mark.parametrize("words", [["help"], ["help", "run"], ["help", "template", "save"], ["help", "ls"]])
@@ -50,12 +44,6 @@ def test_help_tells_all_options_of_the_program(typed: Type) -> None:
     shown = typed("help", "options").out
     options = [name for option in application.params if isinstance(option, click.Option) for name in option.opts]
     assert [name for name in options if name not in shown] == []
-
-
-def test_version_is_a_command_too(typed: Type) -> None:
-    """It prints the same line."""
-    assert typed("version").out == typed("--version").out
-    assert __version__ in typed("version").out
 
 
 @pytest.mark.parametrize("alias", sorted(name for name, command in ALIASES.items() if command))
@@ -97,13 +85,6 @@ def test_a_typo_is_answered_with_the_right_word(typed: Type, typo: str, meant: s
     assert (answer.code, f"Did you mean '{meant}'?" in answer.err) == (2, True)
 
 
-@pytest.mark.parametrize("word", ["xyzzy", "q", "publish", "42"])
-def test_nothing_near_is_nothing_suggested(typed: Type, word: str) -> None:
-    """A wrong suggestion is worse than none."""
-    answer = typed(word)
-    assert (answer.code, "Did you mean" in answer.err) == (2, False)
-
-
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -118,12 +99,6 @@ def test_an_unknown_option_is_answered_with_the_right_one(typed: Type, words: li
     """Spelled alike, with this word in it, or in the wrong place."""
     answer = typed(*words)
     assert (answer.code, says in answer.err) == (2, True), answer.err
-
-
-def test_no_option_is_suggested_for_one_that_is_like_none(typed: Type) -> None:
-    """`--json` alone is not `--version`."""
-    for words in (["--json"], ["run", "w", "--foo"]):
-        assert "Did you mean" not in typed(*words).err
 
 
 @pytest.mark.parametrize(
@@ -234,3 +209,94 @@ def test_signs_look_as_they_do_in_a_run(
     assert typed("list").err.startswith("\x1b[33m⚠ CLAUDE_ITERATE_DELAI is not a setting")
     typed("config", "notify.url", "http://127.0.0.1:1/")
     assert "\x1b[31m❌ Not delivered to 127.0.0.1: " in typed("notify", "test").err
+
+
+def test_folders(typed: Type, folder: Path) -> None:
+    """Workspaces, templates and archives are where the flags say, and nowhere else."""
+    places = ("--workspaces-dir", "w", "--templates-dir", str(folder / "t"), "--archive-dir", "a/b")
+    assert typed(*places, "init", "one").code == 0
+    (folder / "w" / "one" / "INSTRUCTIONS.md").write_text("- one\n")
+    assert typed(*places, "template", "save", "one").code == 0
+    assert typed(*places, "archive", "save", "one", "--keep").code == 0
+    assert sorted(path.name for path in folder.iterdir()) == ["a", "t", "w"]
+    assert [path.name for path in (folder / "t").iterdir()] == ["one"]
+    assert len(list((folder / "a" / "b").iterdir())) == 1
+    assert typed(*places, "show", "one").code == 0
+    assert typed("show", "one").code == 1
+
+
+def test_a_relative_folder_is_one_from_here(typed: Type, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the user who types it in a sub-directory expects."""
+    project.create("w")
+    below = project.root / "below"
+    below.mkdir()
+    monkeypatch.chdir(below)
+    assert typed("--workspaces-dir", "here", "init", "one").code == 0
+    assert (below / "here" / "one").is_dir()
+
+
+def test_an_empty_folder_is_refused(typed: Type, folder: Path) -> None:
+    """And nothing is written."""
+    assert typed("--workspaces-dir", "", "init", "one").code == 2
+    assert list(folder.iterdir()) == []
+
+
+def test_verbose(typed: Type, called: Type, project: Project) -> None:
+    """It is the output level of every command, unless that has a level of its own."""
+    layout = project.create("w")
+    layout.instructions.write_text("- one\n")
+    assert typed("--verbose", "config", "output").out == "verbose\n"
+    assert "verbose" in typed("--verbose", "config", "output", "-w", "w", "--origin").out
+    loud = called("--verbose", "run", "w", "--dry-run", "-m", "1")
+    quiet = called("--verbose", "run", "w", "--dry-run", "-m", "1", "--quiet")
+    assert "\U0001f527" in loud.out + loud.err
+    assert quiet.out + quiet.err == ""
+
+
+def test_they_go_before_the_command(typed: Type) -> None:
+    """Who puts one after it is told so."""
+    answer = typed("list", "--workspaces-dir", "w")
+    assert (answer.code, "It goes before the command" in answer.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["init", "w"], "setup w"),
+        (["reset", "t"], "run t"),
+        (["stop", "t"], "run t"),
+        (["show", "nope"], "setup nope"),
+        (["run", "t"], "setup t"),
+        (["history", "t"], "run t"),
+        (["plan", "t", "--show"], "plan t"),
+    ],
+)
+def test_offered_commands_name_the_project(
+    typed: Type, project: Project, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: list[str], offered: str
+) -> None:
+    """Whatever a message offers can be pasted in the folder where the command was typed; in the project itself it is as
+    short as it can be."""
+    project.create("t")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    root, place = project.root, project.root / "claude-iterate" / "workspaces"
+    prefix = shlex.join(["claude-iterate", "-C", str(root), "--workspaces-dir", str(place)])
+    assert f"{prefix} {offered}" in typed("-C", str(root), "--workspaces-dir", str(place), *words).err
+    if words[0] != "init":
+        monkeypatch.chdir(root)
+        assert f" claude-iterate {offered}" in typed(*words).err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("dashboard", "--port", "70000"), "'70000' is not a whole number from 0 to 65535."),
+        (("logs", "w", "-n", "x"), "'x' is not a whole number of at least 0."),
+    ],
+)
+def test_a_number_out_of_bounds_names_the_bounds(typed: Type, words: tuple[str, ...], said: str) -> None:
+    """Not the name of a type."""
+    refused = typed(*words)
+    assert refused.code == 2
+    assert said in refused.err

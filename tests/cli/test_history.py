@@ -285,12 +285,6 @@ def test_a_dry_run_is_one_row_that_counts_nowhere(typed: Type, layout: Layout) -
     assert [line.split()[:2] for line in whole.out.splitlines()[1:]] == [["2", "1"], ["2", "2"]]
 
 
-def test_tokens_are_shown(typed: Type, layout: Layout) -> None:
-    """By kind, of the last run."""
-    write(layout, FIRST, beginning(FIRST), IterationStarted(1), done(1))
-    assert "Tokens: 10 in, 20 out, 30.0k read from the cache, 4.0M written to it" in typed("show", "w").out
-
-
 def test_an_iteration_without_a_report_is_told_as_such(typed: Type, layout: Layout) -> None:
     """As the run told it; the outcome of the call stays what it is for programs."""
     write(layout, FIRST, beginning(FIRST), IterationStarted(1), done(1), IterationStarted(2), done(2, completed=3))

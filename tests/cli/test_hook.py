@@ -73,7 +73,7 @@ def test_test_goes_on_with_the_next_hook_after_a_failure(typed: Type, hooks: Pat
     answer = typed("hook", "test", "finished", "-w", "w")
     assert (answer.code, answer.out) == (1, "own\n")
     assert "exit code 3" in answer.err
-    assert "The run would warn; it is over then." in answer.err
+    assert "The run would warn; it is over by then." in answer.err
 
 
 def test_test_ends_one_that_takes_too_long(typed: Type, hooks: Path, project: Project) -> None:
@@ -89,7 +89,7 @@ def test_test_ends_one_that_takes_too_long(typed: Type, hooks: Path, project: Pr
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["finished"], 2, "-w NAME"),
+        (["finished"], 2, "Missing option '-w'"),
         (["finished", "-w", "w"], 1, "There is no hook finished"),
         (["finished", "-w", "none"], 1, "Workspace not found"),
         (["sometimes", "-w", "w"], 2, "started"),

@@ -1,19 +1,22 @@
-"""Looking at workspaces: of every condition, of the original's making, a thousand of them."""
+"""Looking at workspaces: of every condition; a run under way; where evidence is found."""
 
 from __future__ import annotations
 
 import json
 import re
 import shlex
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from freezegun import freeze_time
 
 from claude_iterate.cli.command_table import COMMANDS
 from claude_iterate.core.events import (
     Carried,
+    CheckFinished,
     Event,
     IterationFinished,
     IterationStarted,
@@ -23,36 +26,24 @@ from claude_iterate.core.events import (
     ReviewFinished,
     ReviewStarted,
     RunFinished,
+    Said,
+    ToolAnswered,
+    ToolCalled,
+    VerificationFinished,
+    VerificationStarted,
     WaitStarted,
 )
-from claude_iterate.core.events.enums import Kind, Verb, Why
+from claude_iterate.core.events.enums import Kind, Purpose, Reason, Verb, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.views.workspace_lines import ACTIONS, CONTINUE
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import run_lock
 from tests.cli.conftest import Answer, Type
-from tests.cli.journals import RUN, beginning, journal, write
-
-ORIGINAL = {
-    "name": "old",
-    "created": "2025-10-28T12:00:00.000Z",
-    "lastRun": "2025-10-29T12:00:00.000Z",
-    "status": "completed",
-    "mode": "iterative",
-    "totalIterations": 14,
-    "setupIterations": 2,
-    "executionIterations": 12,
-    "maxIterations": 50,
-    "delay": 2,
-    "stagnationThreshold": 4,
-    "notifyEvents": ["all"],
-    "verification": {"verificationAttempts": 1, "lastVerificationStatus": "pass", "verifyResumeCycles": 0},
-    "config": {"outputLevel": "verbose", "claude": {"command": "mine", "args": ["--debug"]}},
-}
+from tests.cli.journals import RUN, beginning, journal, record, write
 
 
-def record(project: Project, layout: Layout, running: bool) -> None:
+def fail_run(project: Project, layout: Layout, running: bool) -> None:
     end = () if running else (RunFinished("agent_failed", "exit code 3", "Look at the log."),)
     failed = IterationFinished(1, Outcome(Kind.CRASH, "it fell over"), cost_usd=0.25)
     journal(layout, IterationStarted(1), failed, *end, running=running)
@@ -63,7 +54,7 @@ def test_the_sum_of_money_counts_every_purpose(typed: Type, project: Project) ->
     killed counts with what it reported. The story of the last run stays its own."""
     project.create("task")
     layout = project.layout("task")
-    record(project, layout, running=False)
+    fail_run(project, layout, running=False)
 
     def later(run: str, *events: Event, **more: Any) -> float:
         write(layout, run, [beginning(run, "task", **more), *events])
@@ -92,9 +83,9 @@ def test_every_condition_is_told_apart(typed: Type, project: Project) -> None:
     """running needs a lock holder; without one it was a crash; torn metadata is not invisible (defect 4)."""
     for name in ("fresh", "failed", "killed", "busy", "torn", "empty"):
         project.create(name)
-    record(project, project.layout("failed"), running=False)
-    record(project, project.layout("killed"), running=True)
-    record(project, project.layout("busy"), running=True)
+    fail_run(project, project.layout("failed"), running=False)
+    fail_run(project, project.layout("killed"), running=True)
+    fail_run(project, project.layout("busy"), running=True)
     project.layout("torn").metadata.write_text('{"name"')
     project.layout("empty").metadata.unlink()
     with run_lock.hold(project.layout("busy").lock, "busy", RUN):
@@ -165,7 +156,7 @@ def test_empty_project_is_an_empty_list(typed: Type) -> None:
 def test_show_tells_the_last_runs_story(typed: Type, project: Project) -> None:
     """Reason, evidence, advice, cost and files, for people and for programs."""
     layout = project.create("w", instructions=b"do it")
-    record(project, layout, running=False)
+    fail_run(project, layout, running=False)
     layout.status.write_text('{"complete": false, "progress": {"completed": 3, "total": 2}, "summary": 5}')
     answer = typed("show", "w")
     for words in ("agent_failed", "exit code 3", "Look at the log.", "it fell over", "$0.25", "Files: INSTRUCTIONS.md"):
@@ -185,14 +176,6 @@ def test_a_bare_number_is_no_sentence(typed: Type, project: Project) -> None:
     answer = typed("show", "w")
     assert "Ended: max_iterations." in answer.out
     assert "1" not in [line.strip() for line in answer.out.splitlines()]
-
-
-@pytest.mark.parametrize(("most", "says"), [(1, "0 of at most 1 iteration,"), (5, "0 of at most 5 iterations,")])
-def test_one_iteration_is_singular(typed: Type, project: Project, most: int, says: str) -> None:
-    """Of at most one, too."""
-    layout = project.create("w")
-    write(layout, RUN, [beginning(RUN, max_iterations=most), RunFinished("stopped")])
-    assert says in typed("show", "w").out
 
 
 def test_missing_files_are_marked(typed: Type, project: Project) -> None:
@@ -265,41 +248,6 @@ def test_settings_are_shown_with_origin_and_without_secrets(typed: Type, project
     assert shown["notify.url"]["origin"].startswith("project: ")
 
 
-def test_originals_workspace_is_read_as_it_is(typed: Type, project: Project, folder: Path) -> None:
-    """A user switches by installing this: list, show and config understand the old files and do not rewrite them."""
-    place = folder / "claude-iterate" / "workspaces" / "old"
-    (place / "working").mkdir(parents=True)
-    text = json.dumps(ORIGINAL, indent=2) + "\n"
-    (place / ".metadata.json").write_text(text)
-    (place / "INSTRUCTIONS.md").write_text("old task")
-    (place / "iterate-2025-10-29T12-00-00.log").write_text("old log\n")
-    (place / ".status.json").write_text(
-        '{"complete": true, "worked": true, "progress": {"completed": 2, "total": 2},'
-        ' "lastUpdated": "2025-10-29T12:00:00+02:00"}'
-    )
-    (folder / ".claude-iterate.json").write_text('{"defaultMaxIterations": 30, "outputLevel": "quiet"}')
-    (row,) = typed("list", "--json").document["workspaces"]
-    assert (row["status"], row["mode"], row["iterations"]) == ("completed", "iterative", 12)
-    assert row["progress"] == {"completed": 2, "total": 2}
-    assert "2/2" in typed("list").out
-    view = typed("show", "old", "--json").document
-    assert {item["key"]: item["value"] for item in view["settings"]} == {
-        "max_iterations": 30,
-        "stagnation_threshold": 4,
-        "output": "verbose",
-        "claude.command": ["mine"],
-        "claude.args": ["--debug"],
-    }
-    assert view["report"]["complete"] is True
-    assert typed("logs", "old").out == "old log\n"
-    assert typed("logs", "old", "-f").out == "old log\n"
-    assert typed("logs", "old", "--list", "--json").document["runs"] == []
-    text_shown = typed("show", "old").out
-    assert re.search(r"\nLast run: .*2025.*, without a journal\n", text_shown) or "29 Oct" in text_shown
-    assert view["lastRunAt"] == "2025-10-29T12:00:00.000Z"
-    assert (place / ".metadata.json").read_text() == text
-
-
 def test_unlistable_folder_is_told(typed: Type, folder: Path) -> None:
     """A file where the workspaces should be is one clear line, not a bug."""
     (folder / "claude-iterate").mkdir()
@@ -310,12 +258,148 @@ def test_unlistable_folder_is_told(typed: Type, folder: Path) -> None:
         assert "cannot be listed" in answer.err
 
 
-def test_thousand_workspaces(typed: Type, folder: Path) -> None:
-    """A long list is a list."""
-    base = folder / "claude-iterate" / "workspaces"
-    for number in range(1000):
-        place = base / f"w{number:04d}"
-        place.mkdir(parents=True)
-        (place / ".metadata.json").write_text(json.dumps(ORIGINAL | {"name": place.name}))
-    assert len(statuses(typed("list", "--json"))) == 1000
-    assert len(typed("list").out.splitlines()) == 1001
+@freeze_time("2027-01-01 00:00:40")
+def test_a_live_run_is_told_from_its_journal(typed: Type, project: Project) -> None:
+    """What Claude does and for how long, when it was last heard of, time and cost so far."""
+    layout = project.create("w")
+    events = (
+        IterationStarted(3),
+        ToolCalled("t1", "Read", {"file_path": "/x"}),
+        ToolAnswered("t1", "Read"),
+        ResultReported(cost_usd=0.5),
+        ToolCalled("t2", "Bash", {"command": "pytest -q"}),
+        Said("x"),
+    )
+    journal(layout, *events, running=True, began=time.time() - 100)
+    assert "Now:" not in typed("show", "w").out
+    with run_lock.hold(layout.lock, "w", RUN):
+        text = typed("show", "w").out
+        view = typed("show", "w", "--json").document
+    found = re.search(r"Now: iteration 3, Bash pytest -q for (.+), last sign of life (.+) ago", text)
+    assert found is not None
+    assert f"This run: {RUN}" in text
+    assert "$0.50 so far" in text
+    live = view["runningRun"]
+    assert live == view["lastRun"] | {key: live[key] for key in ("now", "duration", "totals")}
+    assert (live["now"]["iteration"], live["now"]["tool"]) == (3, "Bash pytest -q")
+    assert (live["now"]["toolDuration"], live["now"]["silence"], live["duration"]) == (94.0, 93.0, 99.0)
+
+
+@freeze_time("2027-01-01 00:00:40")
+def test_a_request_is_not_a_sign_of_life_of_claude(typed: Type, project: Project) -> None:
+    """The silence is Claude's, whatever the user asks for meanwhile."""
+    layout = project.create("w")
+    events = (IterationStarted(1), ToolCalled("t", "Bash", {"command": "make"}), Requested(Verb.PAUSE))
+    journal(layout, *events, running=True, began=time.time() - 100)
+    with run_lock.hold(layout.lock, "w", RUN):
+        now = typed("show", "w", "--json").document["runningRun"]["now"]
+    assert now["silence"] == now["toolDuration"] == 97.0
+
+
+def test_a_tool_before_a_long_answer_is_still_seen(typed: Type, project: Project) -> None:
+    """Of a huge journal only the milestones and the last part are read; both tell of the call under way."""
+    layout = project.create("w")
+    said = [Said("x" * 290) for _ in range(3000)]
+    journal(layout, IterationStarted(7), *said, ToolCalled("t", "Bash", {"command": "make"}), running=True)
+    assert layout.journal(RUN).stat().st_size > 3 * 256 * 1024
+    with run_lock.hold(layout.lock, "w", RUN):
+        assert re.search(r"Now: iteration 7, Bash make for .* ago", typed("show", "w").out)
+
+
+def verified(run: str, passed: bool, **more: Any) -> list[Event]:
+    return [
+        beginning(run, purpose=Purpose.VERIFY, **more),
+        VerificationStarted(1, 1),
+        CheckFinished("make check", 0 if passed else 2, 1.5, "the end of it"),
+        VerificationFinished(1, passed, "", "0123456789abcdef"),
+        RunFinished("completed" if passed else "verification_failed"),
+    ]
+
+
+def test_the_evidence_of_an_older_run_is_found(typed: Type, project: Project) -> None:
+    """The metadata names the run that verified last, however many came after it."""
+    layout = project.create("w")
+    record(layout, "000001-x", verified("000001-x", passed=True))
+    for number in range(2, 12):
+        later = f"{number:06d}-x"
+        write(layout, later, [beginning(later), RunFinished("stopped")])
+    assert typed("show", "w", "--json").document["proof"]["run"] == "000001-x"
+    assert "Proof: the task is done (run 000001-x, tree 0123456789ab)" in typed("show", "w").out
+
+
+@pytest.mark.parametrize(("passed", "reason"), [(False, "completed"), (True, "verification_failed")])
+def test_what_verify_found_since_is_the_truth(typed: Type, project: Project, passed: bool, reason: Reason) -> None:
+    """The end of the run before it says the opposite, and does not stand beside the status as if it were so."""
+    layout = project.create("w")
+    claim = Status(complete=True, completed=2, total=2)
+    worked = IterationFinished(1, Outcome(Kind.OK), claim)
+    layout.status.write_text('{"complete": true, "progress": {"completed": 2, "total": 2}}')
+    run: list[Event] = [beginning("000001-x"), IterationStarted(1), worked]
+    told: list[list[Event]] = [[*run, RunFinished(reason, cause="What the run knew.")], verified("000002-x", passed)]
+    for name, events in zip(("000001-x", "000002-x"), told, strict=True):
+        record(layout, name, events)
+    text, (row,) = typed("show", "w").out, typed("list", "--json").document["workspaces"]
+    found = "the task is done" if passed else "the task is not done"
+    assert f"  The last run ended as {reason}; verify has found since: {found}\n" in text
+    assert "What the run knew." not in text
+    assert ("Progress: 2/2" in text, row["progress"] is not None) == (passed, passed)
+
+
+@pytest.mark.parametrize("settled_by", ["nothing", "a good verify", "a failed verify", "a reset"])
+def test_what_a_run_advised_is_not_repeated_once_it_is_settled(typed: Type, project: Project, settled_by: str) -> None:
+    """A claim that Ctrl-C left open: after a `verify` or a reset nothing says that it is unchecked; also where git put
+    back the summary from before that."""
+    layout = project.create("w", instructions=b"- one\n")
+    advice = "Claude reported completion; it was not checked: claude-iterate verify w"
+    claim = IterationFinished(1, Outcome(Kind.OK), Status(True))
+    ended = RunFinished("interrupted", "SIGINT", about_claim=advice, next="claude-iterate run w")
+    record(layout, "000001-x", [beginning("000001-x"), IterationStarted(1), claim, ended])
+    before = layout.metadata.read_bytes()
+    if settled_by.endswith("verify"):
+        record(layout, "000002-x", verified("000002-x", passed="good" in settled_by))
+    elif settled_by == "a reset":
+        assert typed("reset", "w").code == 0
+    for document in (layout.metadata.read_bytes(), before) if settled_by == "a good verify" else ():
+        layout.metadata.write_bytes(document)
+        assert "Status: completed" in typed("show", "w").out
+        assert typed("show", "w", "--json").document["lastRun"]["next"] == ""
+    assert (advice in typed("show", "w").out) == (settled_by == "nothing")
+
+
+def test_older_journals_are_not_read(typed: Type, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`show` opens as many journals after fifty runs as after five."""
+    layout = project.create("w")
+    opened: list[str] = []
+    really = Path.open
+
+    def counting(path: Path, *how: Any, **more: Any) -> Any:
+        opened.append(path.name)
+        return really(path, *how, **more)
+
+    monkeypatch.setattr(Path, "open", counting)
+    counts = []
+    worked = IterationFinished(1, Outcome(Kind.OK))
+    for number in range(1, 51):
+        run = f"{number:06d}-x"
+        write(layout, run, [beginning(run), worked, RunFinished("stopped")])
+        if number in {5, 50}:
+            opened.clear()
+            assert typed("show", "w").code == 0
+            counts.append(opened.count("events.ndjson"))
+    assert counts[0] == counts[1] > 0
+
+
+def test_a_dry_run_is_no_proof(typed: Type, project: Project) -> None:
+    """Neither alone, nor before or after a real verification, whatever the metadata of earlier versions name."""
+    layout = project.create("w")
+    write(layout, "000001-x", verified("000001-x", passed=True, dry_run=True))
+    assert "Proof" not in typed("show", "w").out
+    assert typed("show", "w", "--json").document["proof"] is None
+    write(layout, "000002-x", [beginning("000002-x")])
+    about = json.loads(layout.metadata.read_text())
+    about["verification"] = {"lastVerificationStatus": "pass", "lastVerificationRun": "000001-x"}
+    layout.metadata.write_text(json.dumps(about))
+    assert typed("show", "w", "--json").document["proof"] is None
+    write(layout, "000003-x", verified("000003-x", passed=False))
+    write(layout, "000004-x", verified("000004-x", passed=True, dry_run=True))
+    assert "Proof: the task is not done (run 000003-x" in typed("show", "w").out

@@ -180,17 +180,6 @@ def test_colour_only_where_it_is_welcome(
         assert "\x1b[" not in on_terminal(folder, environ | {variable: value}, "", "show", "w")[1]
 
 
-def test_unknown_keys_survive_a_run(called: Type, project: Project) -> None:
-    """Metadata of another version is not thrown away."""
-    layout = project.create("w", instructions=b"- [ ] one\n")
-    layout.metadata.write_text(json.dumps(json.loads(layout.metadata.read_text()) | {"mine": {"a": 1}}))
-    fake = json.dumps([sys.executable, "-P", "-m", "claude_iterate.fake_claude"])
-    assert called("run", "w", "--no-delay", "-q", CLAUDE_ITERATE_CLAUDE__COMMAND=fake).code == 0
-    document = json.loads(layout.metadata.read_text())
-    assert document["mine"] == {"a": 1}
-    assert document["run"]["state"] == "finished"
-
-
 def powerless() -> list[str]:
     """What makes permissions count for root as well."""
     if os.geteuid() != 0:

@@ -104,14 +104,6 @@ def test_bad_name_is_refused(typed: Type, folder: Path, words: list[str], name: 
     assert [path.name for path in folder.iterdir()] == ["text"]
 
 
-@pytest.mark.parametrize("name", BAD)
-def test_bad_name_after_workspace_is_refused(typed: Type, folder: Path, name: str) -> None:
-    """`config --workspace ..` reads and writes nothing."""
-    for words in (["delay"], ["delay", "3"], ["--list"]):
-        assert typed("config", *words, f"--workspace={name}").code == 2
-    assert list(folder.iterdir()) == []
-
-
 @pytest.mark.parametrize("words", COMMANDS[2:], ids=lambda words: words[0])
 def test_missing_workspace_is_told(typed: Type, folder: Path, words: list[str]) -> None:
     """Exit 1, what is missing, how to make it, and where it was looked for if there are none."""

@@ -77,16 +77,6 @@ def test_global_templates(typed: Type, workspace: Layout, project: Project) -> N
     assert not (project.global_templates_folder / "w").exists()
 
 
-def test_the_originals_are_listed_and_shown(typed: Type, project: Project) -> None:
-    """As they are."""
-    shutil.copytree(ORIGINAL, project.templates_folder)
-    answer = typed("template", "list")
-    assert "port-tests" in answer.out
-    assert "Port a test suite" in answer.out
-    document = typed("template", "show", "port-tests", "--json").document
-    assert (document["mode"], document["settings"]) == ("iterative", {"max_iterations": 35})
-
-
 def test_a_linked_template_loses_the_link_only(typed: Type, project: Project, tmp_path: Path) -> None:
     """What lies outside our folder is never deleted."""
     shutil.copytree(ORIGINAL / "port-tests", tmp_path / "real")

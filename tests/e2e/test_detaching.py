@@ -83,7 +83,7 @@ def test_key_d_gives_the_shell_its_terminal_back(loop: Loop, terminal: Open) -> 
     assert await_end(loop) == "completed"
     assert screen.seen == shown
     log = loop.log()
-    assert "Detached: my-task goes on" in log
+    assert "Detached: my-task continues" in log
     assert "nothing has proven it" in log
 
 
@@ -160,7 +160,7 @@ def test_a_killed_run_is_told_with_the_next_command(loop: Loop) -> None:
         (
             "moved",
             1,
-            ["The run of my-task ended, because its folder is gone, and its record with it", "claude-iterate list"],
+            ["The run of my-task ended: its folder is gone, and its record with it", "claude-iterate list"],
         ),
     ],
 )
@@ -208,7 +208,7 @@ def test_what_cannot_be_attached_to(loop: Loop) -> None:
     assert loop.call("run", "my-task", "-m", "1").code == 0
     over = loop.call("attach", "my-task", "--detailed-exit-code")
     assert over.code == 3
-    assert "my-task does not run" in over.err
+    assert "my-task is not running" in over.err
     assert "Reached maximum iterations (1)" in over.out
     journal = loop.layout.journal(loop.layout.run_ids()[-1])
     whole = journal.read_bytes()

@@ -15,20 +15,20 @@ _PORT = 8611
 @click.option(
     "--port",
     type=options.whole(0, 65535),
-    metavar="INTEGER RANGE",
+    metavar="N",
     default=_PORT,
     show_default=True,
-    help="0 takes a free one.",
+    help="Its port; 0 takes a free one.",
 )
-@click.option("--host", metavar="ADDRESS", default="127.0.0.1", show_default=True, help="Where it listens.")
+@click.option("--host", metavar="ADDRESS", default="127.0.0.1", show_default=True, help="The address it listens on.")
 @options.flag("--open", "opens", help="Open it in the browser.")
 def command(invocation: Invocation, port: int, host: str, opens: bool) -> None:
     """Show the workspaces of this project on a local web page, live, with buttons that steer a run.
 
-    The printed address has a token that lets you in; keep it to yourself. Ctrl-C ends the dashboard, and runs go on.
+    The printed address has a token that lets you in; keep it to yourself. Ctrl-C ends the dashboard; runs continue.
     """
     project = invocation.project
-    project.workspaces()  # a folder that cannot be read is told now
+    project.workspaces()  # a folder that cannot be read is reported now
     board = Dashboard(project, host, port)
     if not is_loopback(host):
         output.warn(

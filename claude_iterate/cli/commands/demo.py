@@ -18,9 +18,9 @@ from claude_iterate.system.files import require_temporary_files
 
 @options.command("demo", workspace=False, json="")
 def command(invocation: Invocation) -> int:
-    """Show a whole run in a temporary project, in about ten seconds: a claim, a failing check, its repair.
+    """Show a whole run in a temporary project, in about ten seconds: a claim, a failing check, the fix.
 
-    Claude is not called and nothing is spent.
+    Claude is not called, so it costs nothing.
     """
     require_temporary_files()
     folder = Path(tempfile.mkdtemp(prefix="claude-iterate-demo-"))

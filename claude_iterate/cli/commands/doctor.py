@@ -15,7 +15,8 @@ _SYMBOL = {"ok": "good", "warning": "warning", "problem": "bad"}
 @options.command("doctor", workspace=False)
 @options.flag("--fix", help="End and remove what killed runs left behind; rebuild torn metadata.")
 def command(invocation: Invocation, fix: bool) -> int:
-    """Check Claude, git, folders, settings and workspaces. Exit code 1: there is a problem to fix."""
+    """Check Claude, git, folders, settings and workspaces, and say how to fix what is wrong. Exit code 1: there is a
+    problem to fix."""
     project = replace(invocation, warns=False).project  # a check names unknown variables
     fixed = doctor.fix(project) if fix else []
     # What could not be fixed is found again by its check.

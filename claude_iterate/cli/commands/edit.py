@@ -16,12 +16,17 @@ from claude_iterate.operations.prompt_texts import read_instructions
 
 
 @options.command("edit")
-@click.option("--goal", metavar="TEXT", help="What should change; Claude then works alone, without a conversation.")
+@click.option("--goal", metavar="TEXT", help="What should change; Claude then works without a conversation.")
 @options.dry_run_option
 def command(invocation: Invocation, name: str, goal: str | None, dry_run: bool) -> int:
     """Improve the instructions of the workspace NAME together with Claude.
 
     The old text is kept as INSTRUCTIONS.md.bak. To change it yourself, edit the file.
+
+    \b
+    Examples:
+      claude-iterate edit my-task                                talk it over with Claude
+      claude-iterate edit my-task --goal 'Leave the docs alone'  without a conversation
     """
     layout = invocation.project.layout(name)
     read_instructions(layout)

@@ -66,11 +66,11 @@ def command(
     totals: bool,
     wide: bool,
 ) -> None:
-    """Show what each iteration of the workspace NAME took and what came of it.
+    """Show each iteration of the workspace NAME: what it took, did and came to.
 
-    FILES (created +, changed ~, deleted -), COMMITS and TESTS (green of all) are measured; PROGRESS is what
-    Claude reports, CLAIM what became of its word that all is done. A last run that went on with a killed one is shown
-    together with that one. A dry run is one row, and counts nowhere.
+    FILES (created +, changed ~, deleted -), COMMITS and TESTS (green of all) are measured; PROGRESS is what Claude
+    reports, CLAIM what became of its claim to be done. A run that continued a killed one is shown together with it. A
+    dry run is one row, and counts nowhere.
     """
     options.choose_one({"--run": run is not None, "--all": every})
     layout = invocation.project.layout(name)

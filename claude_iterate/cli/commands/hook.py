@@ -11,29 +11,30 @@ from claude_iterate.cli.command_table import group
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.events.enums import Meaning, Point
 from claude_iterate.core.formats import duration
-from claude_iterate.errors import UsageProblem, WorkspaceProblem
+from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.operations.hooks import HookTrial, try_hook
 from claude_iterate.workspace.run_folder import hook_files
 from claude_iterate.workspace.run_folder.hook_files import HookFile
 
 _POINTS = [str(point) for point in hook_files.POINTS]
 _MEANS = {
-    Meaning.GO_ON: "The run would go on.",
+    Meaning.GO_ON: "The run would continue.",
     Meaning.SKIP: "The iteration would be skipped.",
     Meaning.ABORT: "The run would end with hook_abort.",
-    Meaning.FAILED: "The run would warn and go on.",
+    Meaning.FAILED: "The run would warn and continue.",
 }
-_workspace = options.workspace_option(help="The workspace; its own hooks run after the project's.")
+_HELP = "The workspace; its own hooks run after the project's."
 
 
 @options.command("list", workspace=False)
-@_workspace
+@options.workspace_option(help=_HELP)
 def list_(invocation: Invocation, workspace: str | None) -> None:
-    """List the hooks that a run would call, in their order, and the files that only look like one."""
+    """List the hooks that a run would call, in order, and files that only look like hooks."""
     project = invocation.project
-    layout = project.layout(workspace) if workspace is not None else None
-    settings = (project.settings_for(layout) if layout is not None else project.resolved).settings
-    own = layout.folder if layout is not None else None
+    settings, own = project.resolved.settings, None
+    if workspace is not None:
+        layout = project.layout(workspace)
+        settings, own = project.settings_for(layout).settings, layout.folder
     found = hook_files.find(project.root, own)
     if output.wants_json():
         output.document({"enabled": settings.hooks.enabled, "hooks": [_document(file) for file in found]})
@@ -63,12 +64,14 @@ def _document(file: HookFile) -> dict[str, Any]:
 
 @options.command("test", workspace=False)
 @click.argument("point", type=click.Choice(_POINTS))
-@_workspace
-def test(invocation: Invocation, point: str, workspace: str | None) -> int:
-    """Call the hooks of a point now, with what is known of the last run. Exit code 1 if one of them fails or would end
-    the run."""
-    if workspace is None:
-        raise UsageProblem("Which workspace?", f"Name it: claude-iterate hook test {point} -w NAME")
+@options.workspace_option(help=_HELP, required=True)
+def test(invocation: Invocation, point: str, workspace: str) -> int:
+    """Call the hooks of a point now, as after the last run. Exit code 1 if one of them fails or would end the run.
+
+    \b
+    Example:
+      claude-iterate hook test finished -w my-task
+    """
     project = invocation.project
     layout = project.layout(workspace)
     settings = project.settings_for(layout).settings
@@ -98,8 +101,8 @@ def _tell(file: HookFile, done: HookTrial) -> None:
     how = f"exit code {done.code}" if done.code is not None else not_ended
     means = _MEANS.get(done.means, "")
     if file.point == Point.FINISHED and done.means == Meaning.FAILED:
-        means = "The run would warn; it is over then."
+        means = "The run would warn; it is over by then."
     output.note(f"{file.shown}: {how} ({duration(done.duration)}). {means}".rstrip())
 
 
-command = group("hook", "List and try your hooks.", [list_, test])
+command = group("hook", "List and test your hooks.", [list_, test])

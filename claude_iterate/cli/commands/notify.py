@@ -8,7 +8,6 @@ import time
 from claude_iterate.cli import options, output
 from claude_iterate.cli.command_table import group
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.core.settings.declared import Settings
 from claude_iterate.errors import SettingsProblem
 from claude_iterate.sinks.notices import trial
 from claude_iterate.sinks.notifier import Delivery
@@ -18,32 +17,29 @@ from claude_iterate.sinks.notifier import Delivery
 @options.workspace_option(help="With the settings of this workspace.")
 def test(invocation: Invocation, workspace: str | None) -> int:
     """Send one notification and show the answer. Exit code 0 if it was delivered, 1 if not."""
-    settings = _settings(invocation, workspace)
-    delivery = Delivery(settings.notify)
-    answer = delivery.send(trial(workspace, invocation.project.root.name, time.time()), lambda _seconds: False, tries=1)
+    project = invocation.project
+    resolved = project.resolved if workspace is None else project.settings_for(project.layout(workspace))
+    settings = resolved.settings.notify
+    if not settings.url:
+        other = "" if workspace else ", or name a workspace that has one: --workspace NAME"
+        raise SettingsProblem(
+            "No address for notifications is set.",
+            f"Set one: claude-iterate config notify.url https://ntfy.sh/my-topic{other}",
+        )
+    delivery = Delivery(settings)
+    answer = delivery.send(trial(workspace, project.root.name, time.time()), lambda _seconds: False, tries=1)
     if output.wants_json():
-        told = {"delivered": answer.delivered, "host": delivery.host, "format": settings.notify.format}
-        output.document(told | {"status": answer.status, "answer": answer.text, "problem": answer.problem or None})
-    elif answer.delivered:
+        about = {"delivered": answer.delivered, "host": delivery.host, "format": settings.format}
+        output.document(about | {"status": answer.status, "answer": answer.text, "problem": answer.problem or None})
+        return 0 if answer.delivered else 1
+    if answer.delivered:
         output.success(f"Delivered to {delivery.host} ({answer.status})")
     else:
         failed = f"Not delivered to {delivery.host}: {output.printable(answer.problem)}"
         output.note(output.add_sign("bad", failed, sys.stderr))
-    if not output.wants_json() and answer.text.strip():
+    if answer.text.strip():
         output.result(output.sanitize(answer.text.rstrip()))
     return 0 if answer.delivered else 1
 
 
-def _settings(invocation: Invocation, workspace: str | None) -> Settings:
-    project = invocation.project
-    resolved = project.resolved if workspace is None else project.settings_for(project.layout(workspace))
-    if not resolved.settings.notify.url:
-        raise SettingsProblem(
-            "No address for notifications is set.",
-            "Set one: claude-iterate config notify.url https://ntfy.sh/my-topic"
-            + ("" if workspace else ", or name a workspace that has one: --workspace NAME"),
-        )
-    return resolved.settings
-
-
-command = group("notify", "Try out notifications.", [test])
+command = group("notify", "Test your notifications.", [test])

@@ -34,8 +34,13 @@ _ENDS = {"html": ".html", "md": ".md", "json": ".json"}
 def command(invocation: Invocation, name: str, run: str | None, target: str | None, form: str, opens: bool) -> None:
     """Write a report of the task NAME: how it ended, the proof, what was done, money, time.
 
-    It covers all runs since the first one, since the last `reset`, or since the instructions of a completed task were
-    replaced. One file that needs no network. It can be made at any time, also while the run goes on.
+    It covers all runs since the first, since the last `reset`, or since a completed task got new instructions. It is
+    one file that needs no network, and can be written at any time, even during a run.
+
+    \b
+    Examples:
+      claude-iterate report my-task --open         in the browser
+      claude-iterate report my-task --format md -o report.md
     """
     layout = invocation.project.layout(name)
     if opens and (target == "-" or output.wants_json()):

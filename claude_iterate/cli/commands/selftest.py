@@ -36,7 +36,7 @@ _SYMBOL = {"survived": "good", "skipped": "warning", "failed": "bad"}
 def command(_invocation: Invocation, only_list: bool, only: tuple[str, ...], jobs: int | None) -> int:
     """Run scripted faults against the real loop: hangs, crashes, limits, full disks, kill -9.
 
-    Claude is not called, so it costs nothing. It takes a minute or two. Exit code 1: a fault was not survived.
+    Claude is not called, so it costs nothing. It takes a minute or two. Exit code 1: a run did not survive a fault.
 
     \b
     Examples:

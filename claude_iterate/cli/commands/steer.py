@@ -13,39 +13,31 @@ from claude_iterate.operations.steering import ask
 from claude_iterate.workspace.run_folder import notes, run_lock
 
 _HELP = {
-    "pause": "Let the running iteration of NAME finish, then hold until `resume`.",
-    "resume": "Let a paused run of NAME go on.",
-    "stop": "End the run of NAME after its running iteration, or with --now at once. Nothing is lost.",
+    "pause": "Finish the running iteration of NAME, then hold until `resume`.",
+    "resume": "Continue a paused run of NAME.",
+    "stop": "End the run of NAME after its running iteration, or at once with --now. Nothing is lost.",
     "skip": "End the running iteration of NAME now and begin the next; also ends a wait or a delay.",
-    "reboot": "End the running iteration of NAME now and do it again with fresh context.",
+    "reboot": "End the running iteration of NAME now and repeat it with fresh context.",
     "retry": "End a wait of NAME (for a limit, after an error) and try again now.",
 }
 
 
-def _command(verb: str, text: str) -> click.Command:
+def _steering_command(verb: str, text: str) -> click.Command:
     @options.command(verb)
     def command(invocation: Invocation, name: str, now: bool = False) -> int:
-        return _steer(invocation, name, verb, now)
+        reply = ask(invocation.project.layout(name), verb, now)
+        if output.wants_json():
+            about = {"name": name, "run": reply.run, "verb": verb, "answered": reply.answered, "message": reply.text}
+            output.document(about)
+        else:
+            show = output.success if reply.effective else output.result
+            (show if reply.answered else output.warn)(reply.text)
+        return 0 if reply.answered or (reply.over and verb == "stop") else 1
 
     command.help = text
     if verb == "stop":
         options.flag("--now", help="End Claude at once instead of after this iteration.")(command)
     return command
-
-
-def _steer(invocation: Invocation, name: str, verb: str, now: bool) -> int:
-    """Ask, wait for the answer, print it."""
-    reply = ask(invocation.project.layout(name), verb, now)
-    if output.wants_json():
-        document = {"name": name, "run": reply.run, "verb": verb, "answered": reply.answered, "message": reply.text}
-        output.document(document)
-    elif not reply.answered:
-        output.warn(reply.text)
-    elif reply.effective:
-        output.success(reply.text)
-    else:
-        output.result(reply.text)
-    return 0 if reply.answered or (reply.over and verb == "stop") else 1
 
 
 class _Words(click.Command):
@@ -69,8 +61,8 @@ class _Words(click.Command):
 def note(invocation: Invocation, name: str, text: tuple[str, ...]) -> None:
     """Leave a note for the next iteration of NAME; `-` takes it from standard input.
 
-    The running iteration is not disturbed. The next one finds the note in its prompt, and where it contradicts the
-    instructions, it wins. What should hold for good belongs into INSTRUCTIONS.md.
+    The running iteration is not disturbed. The next one finds the note in its prompt; where the two disagree, the note
+    wins over the instructions. What should always hold belongs in INSTRUCTIONS.md.
 
     \b
     Examples:
@@ -79,7 +71,10 @@ def note(invocation: Invocation, name: str, text: tuple[str, ...]) -> None:
       claude-iterate note my-task -- --force is not for us
     """
     layout = invocation.project.layout(name)
-    words = " ".join(text) if text != ("-",) else _standard_input()
+    words = " ".join(text)
+    if text == ("-",):  # at most as much as shows that it is too long
+        data = sys.stdin.buffer.read(notes.LARGEST + 2) if sys.stdin is not None else b""
+        words = data.decode("utf-8", "replace")
     identity = notes.add(layout, words)
     running = run_lock.holder(layout.lock) is not None
     document = {"name": name, "note": identity, "running": running}
@@ -87,10 +82,4 @@ def note(invocation: Invocation, name: str, text: tuple[str, ...]) -> None:
     output.answer(document, "Noted for the next iteration.", then)
 
 
-def _standard_input() -> str:
-    """At most as much as shows that it is too long."""
-    data = sys.stdin.buffer.read(notes.LARGEST + 2) if sys.stdin is not None else b""
-    return data.decode("utf-8", "replace")
-
-
-commands = {"note": note, **{verb: _command(verb, text) for verb, text in _HELP.items()}}
+commands = {"note": note, **{verb: _steering_command(verb, text) for verb, text in _HELP.items()}}

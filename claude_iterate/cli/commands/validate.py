@@ -27,7 +27,7 @@ _MEANING = {
 @options.flag("-q", "--quiet", help="Show the verdict and errors only.")
 @options.dry_run_option
 def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_run: bool) -> int:
-    """Let Claude grade the instructions of the workspace NAME by ten criteria, seven of them required.
+    """Have Claude grade the instructions of the workspace NAME by ten criteria, seven of them required.
 
     The report is validation-report.md in the workspace. Exit code 0 only for the verdict READY.
     """

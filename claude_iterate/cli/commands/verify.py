@@ -40,11 +40,11 @@ _SETTINGS = ("verification__depth", "worktree")
 @options.accept_option
 @options.dry_run_option
 def command(invocation: Invocation, /, name: str, show_report: bool, **given: Any) -> int:
-    """Prove that the task NAME is done: run the checks, then let Claude review the work with fresh context.
+    """Prove that the task NAME is done: run the checks, then have Claude review the work with fresh context.
 
-    Exit code 0 only for green checks and a fresh, well-formed, positive verdict; with --checks-only for green checks.
-    A dry run proves nothing, and ends with 0 as well.
-    A part of the proof that a run changed, and that is neither undone nor accepted, proves nothing: exit code 1.
+    Exit code 0 only if the checks pass and the review says yes; with --checks-only if the checks pass. A dry run proves
+    nothing, and ends with 0, too. If a run changed what defines the proof, that must be undone or accepted first; until
+    then the exit code is 1.
     """
     if given["checks_only"] and given["dry_run"]:
         raise UsageProblem("A dry run runs no checks, so --checks-only leaves nothing to do.", "Leave one of them out.")

@@ -23,10 +23,9 @@ _PAUSE = 0.5
 @options.name_argument_of("workspace", required=False)
 @options.flag("--plain", help="One line for each change, also on a terminal.")
 def command(invocation: Invocation, workspace: str | None, plain: bool) -> None:
-    """Watch the runs of all workspaces, or of one. Keys steer a run as the commands do; q leaves, the run goes on.
+    """Watch the runs of all workspaces, or of one. Keys steer a run as the commands do; q leaves; the run continues.
 
-    Where there is no terminal, it prints a line for each change and ends with the run that it watches; without a
-    WORKSPACE it ends when nothing runs.
+    Without a terminal it prints a line for each change, and ends when nothing runs any more.
     """
     project = invocation.project
     chosen = project.layout(workspace) if workspace is not None else None
