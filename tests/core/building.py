@@ -9,6 +9,8 @@ from claude_iterate.core.events.enums import Purpose
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.declared import build, catalogue
+from claude_iterate.core.state.fold import fold
+from claude_iterate.core.state.run_state import RunState
 
 KEYS = {
     key.rpartition(".")[2]: key
@@ -52,3 +54,8 @@ def facts(
 def entries(*events: Event) -> list[Entry]:
     """These events as they are recorded, a second apart."""
     return [Entry(number, float(number), float(number), event) for number, event in enumerate(events, 1)]
+
+
+def after(*events: Event) -> RunState:
+    """The state after these events."""
+    return fold(entries(*events))

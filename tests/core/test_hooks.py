@@ -32,9 +32,8 @@ from claude_iterate.core.rules.verdicts import Begin, Cut, Finish, RunHook, Wait
 from claude_iterate.core.settings.declared import HookSettings, build, catalogue
 from claude_iterate.core.settings.layers import layer_from_environment, unknown_variables
 from claude_iterate.core.state.carry_over import resume_from
-from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
-from tests.core.building import entries, facts
+from tests.core.building import after, facts
 
 ALL = (Point.STARTED, Point.NEXT_ITERATION, Point.ITERATION_FINISHED, Point.FINISHED)
 
@@ -49,10 +48,6 @@ def ended(point: Point, number: int, means: Meaning = Meaning.GO_ON, code: int =
 
 def worked(number: int) -> list[Event]:
     return [IterationStarted(number), IterationFinished(number, Outcome(Kind.OK))]
-
-
-def after(*events: Event) -> RunState:
-    return fold(entries(*events))
 
 
 @pytest.mark.parametrize("fails", [False, True])

@@ -10,7 +10,6 @@ import pytest
 from claude_iterate.agent.protocol.stream import Translator
 from claude_iterate.core.events import (
     Entry,
-    Event,
     IterationFinished,
     IterationStarted,
     Outcome,
@@ -28,17 +27,13 @@ from claude_iterate.core.rules.between import Continuation, choose_session, deci
 from claude_iterate.core.rules.verdicts import Begin
 from claude_iterate.core.settings.declared import build
 from claude_iterate.core.state.carry_over import carry_over, resume_from
-from claude_iterate.core.state.fold import fold, fold_from
+from claude_iterate.core.state.fold import fold_from
 from claude_iterate.core.state.run_state import RunState
-from tests.core.building import facts
+from tests.core.building import after, facts
 
 ID = "8f2faae9-8052-4836-ac33-af634375cd69"
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "claude-2.1.197"
 STARTED = RunStarted("r1", "w", "loop", 5, 1, "h", "0", ("claude",))
-
-
-def after(*events: Event) -> RunState:
-    return fold(Entry(number, float(number), float(number), event) for number, event in enumerate(events, 1))
 
 
 def finished(kind: Kind = Kind.OK, session: str = ID, context: float | None = 0.5) -> IterationFinished:

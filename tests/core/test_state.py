@@ -46,7 +46,7 @@ from claude_iterate.core.state.carry_over import carry_over
 from claude_iterate.core.state.fold import fold, fold_from, reduce
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.views.iteration_rows import IterationRows
-from tests.core.building import entries
+from tests.core.building import after, entries
 
 STARTED = RunStarted("r", "w", "loop", 5, 1, "h", "0", ("claude",), carried=Carried(7, 1.5, 2))
 WORDS = st.text(max_size=12)
@@ -106,10 +106,6 @@ def test_the_abridged_journal_decides_the_same(entries: list[Entry]) -> None:
 def finished(kind: Kind = Kind.OK, worked: bool | None = None, cost: float = 0.0) -> IterationFinished:
     status = None if worked is None else Status(False, worked=worked)
     return IterationFinished(1, Outcome(kind), status, cost_usd=cost, tokens=Tokens(1, 2, 3, 4))
-
-
-def after(*events: Event) -> RunState:
-    return fold(Entry(number, 0.0, float(number), event) for number, event in enumerate(events, 1))
 
 
 def test_idleness_and_failures_count_only_in_a_row() -> None:

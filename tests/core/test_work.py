@@ -17,18 +17,12 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.reports.status import Change, Status
-from claude_iterate.core.state.fold import fold
-from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.work import find_contradiction, find_progress
-from tests.core.building import entries
+from tests.core.building import after
 
 
-def iteration(number: int, *after: Event, kind: Kind = Kind.OK, status: Status | None = None) -> list[Event]:
-    return [IterationStarted(number), IterationFinished(number, Outcome(kind), status), *after]
-
-
-def state_of(*events: Event) -> RunState:
-    return fold(entries(*events))
+def iteration(number: int, *then: Event, kind: Kind = Kind.OK, status: Status | None = None) -> list[Event]:
+    return [IterationStarted(number), IterationFinished(number, Outcome(kind), status), *then]
 
 
 NOTHING = Changes(how="git")
@@ -37,12 +31,12 @@ FILES = Changes(1, 2, 3, how="git")
 
 def unmoved(*measures: tuple[Kind, WorkMeasured]) -> int:
     events = [event for kind, measure in measures for event in iteration(measure.number, measure, kind=kind)]
-    return state_of(*events).breaker.unmoved
+    return after(*events).breaker.unmoved
 
 
 def test_the_totals_are_those_of_all_iterations() -> None:
     """Files of each iteration, commits, and the number of the last iteration that was measured."""
-    work = state_of(
+    work = after(
         *iteration(1, WorkMeasured(1, FILES, progress=("files",))),
         *iteration(2, WorkMeasured(2, Changes(modified=1, commits=2), progress=("commits", "files"))),
         *iteration(3, WorkMeasured(3)),
@@ -53,7 +47,7 @@ def test_the_totals_are_those_of_all_iterations() -> None:
 
 def test_the_last_snapshot_is_what_the_next_is_compared_with() -> None:
     """Number 0 is the one from before the first iteration; it measures nothing."""
-    work = state_of(SnapshotTaken(0, "a"), SnapshotTaken(1, "b")).work
+    work = after(SnapshotTaken(0, "a"), SnapshotTaken(1, "b")).work
     assert (work.snapshot, work.measured, work.last_measure) == (SnapshotTaken(1, "b"), 0, None)
 
 
@@ -86,7 +80,7 @@ def test_what_is_not_known_or_not_the_agents_doing_leaves_the_streak_alone(
 
 def test_a_further_iteration_keeps_the_streak_until_it_is_measured() -> None:
     """Its end alone says nothing of its work."""
-    assert state_of(*iteration(1, WorkMeasured(1, NOTHING)), *iteration(2)).breaker.unmoved == 1
+    assert after(*iteration(1, WorkMeasured(1, NOTHING)), *iteration(2)).breaker.unmoved == 1
 
 
 RED, GREEN, FEWER = TestCounts(1, 2), TestCounts(3, 0), TestCounts(1, 1)
@@ -111,7 +105,7 @@ def test_what_counts_as_progress(
     changes: Changes | None, tests: TestCounts | None, before: TestCounts | None, what: tuple[str, ...]
 ) -> None:
     """Commits, files, and tests that became green. Without the counts of before, or by fewer tests, none did."""
-    state = state_of(*iteration(1, WorkMeasured(1, NOTHING, before)), *iteration(2))
+    state = after(*iteration(1, WorkMeasured(1, NOTHING, before)), *iteration(2))
     assert find_progress(state, changes, tests) == what
 
 
@@ -123,9 +117,9 @@ def test_items_that_are_only_claimed_are_no_progress(complete: bool) -> None:
         report = Status(complete, 10 * number, 60)
         change = StatusChanged(report, Change())
         told += [IterationStarted(number), change, IterationFinished(number, Outcome(Kind.OK), report)]
-        assert find_progress(state_of(*told), NOTHING, None) == ()
+        assert find_progress(after(*told), NOTHING, None) == ()
         told.append(WorkMeasured(number, NOTHING))
-    assert state_of(*told).breaker.unmoved == 6
+    assert after(*told).breaker.unmoved == 6
 
 
 @pytest.mark.parametrize(
@@ -141,5 +135,45 @@ def test_items_that_are_only_claimed_are_no_progress(complete: bool) -> None:
 def test_a_report_of_work_without_a_change_is_a_contradiction(before: Status | None, now: Status, says: bool) -> None:
     """What the first report of a run counts may have been done before the run: that is the base line."""
     first = iteration(1, status=before) if before is not None else []
-    state = state_of(*first, *iteration(2, WorkMeasured(2, NOTHING), status=now))
+    state = after(*first, *iteration(2, WorkMeasured(2, NOTHING), status=now))
     assert bool(find_contradiction(state)) == says
+
+
+BOXES = Status(False, 1, 2, source="boxes")
+
+
+def ended(kind: Kind = Kind.OK, status: Status | None = None) -> tuple[Event, ...]:
+    """An iteration and its measure; one that is done again is not measured."""
+    finished = IterationFinished(1, Outcome(kind, "words"), status)
+    return (finished,) if kind == Kind.TRANSIENT else (finished, WorkMeasured(1, Changes()))
+
+
+IDLE = Status(False, worked=False)
+
+
+@pytest.mark.parametrize(
+    ("last", "idle"),
+    [
+        (ended(status=IDLE), 2),
+        (ended(Kind.CRASH, IDLE), 2),
+        (ended(status=Status(False, worked=True)), 0),
+        (ended(status=Status(False)), 0),
+        (ended(status=BOXES), 0),
+        (ended(), 0),
+        (ended(Kind.CRASH), 0),
+        (ended(Kind.SKIPPED), 0),
+        (ended(Kind.TRANSIENT), 1),
+    ],
+)
+def test_only_reports_of_no_work_are_counted_in_a_row(last: tuple[Event, ...], idle: int) -> None:
+    """`worked: false`, and nothing else: silence is a matter of the breaker. What is done again has not happened."""
+    assert after(*ended(status=IDLE), *last).streaks.idle_iterations == idle
+
+
+def test_the_next_prompt_says_that_the_report_is_missing() -> None:
+    """And why it did not count. A failure is told instead; a report leaves nothing to say."""
+    assert after(*ended()).findings.startswith("You wrote no report. ")
+    torn = IterationFinished(1, Outcome(Kind.OK), BOXES, ("it is torn", "it is odd"))
+    assert after(torn).findings.startswith("You wrote no report that counts: it is torn; it is odd. ")
+    assert after(*ended(Kind.CRASH)).findings == "words"
+    assert after(*ended(status=Status(False))).findings == ""

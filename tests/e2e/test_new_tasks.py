@@ -169,7 +169,7 @@ def test_instructions_that_one_run_replaced_are_told_by_the_next(loop: Loop) -> 
     part = """report '{"complete": false, "iteration": "'$(id)'"}'"""
     acts(loop, f"echo 'Do nothing.' > $W/INSTRUCTIONS.md; {part}", CLAIM)
     assert "was replaced during the run" in loop.run("-m", "1").out
-    told = "⚠ INSTRUCTIONS.md was replaced during an earlier run, and has it still"
+    told = "⚠ INSTRUCTIONS.md was replaced during an earlier run"
     assert told in loop.run().out
     assert told not in loop.run("--again").out
 

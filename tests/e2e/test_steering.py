@@ -145,7 +145,7 @@ def test_reboot_does_the_same_iteration_again(loop: Loop) -> None:
     loop.env["CLAUDE_ITERATE_DELAY"] = "1h"
     loop.script(HANGING, DONE)
     process = running(loop)
-    assert "done again with fresh context" in say(loop, "reboot")
+    assert "repeated with fresh context" in say(loop, "reboot")
     assert loop.finish(process).code == 0
     assert outcomes(loop) == [(1, "rebooted"), (1, "ok")]
     assert [event["why"] for event in loop.events("Rebooted")] == ["user"]
