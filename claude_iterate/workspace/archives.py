@@ -322,9 +322,7 @@ def _folder_mode(member: TarInfo) -> int:
 
 def _correct_name(path: Path, name: str) -> None:
     """Write the workspace's name into its metadata if it changed; otherwise the file stays byte for byte."""
-    try:
-        document = json.loads(path.read_bytes())
-    except (FileNotFoundError, ValueError, RecursionError):
-        return  # a damaged workspace was archived as it was, and comes back as it was
-    if isinstance(document, dict) and document.get("name") != name:
+    document = untrusted_files.read_json(path) if path.exists() else None
+    # A damaged workspace was archived as it was, and comes back as it was.
+    if document is not None and document.get("name") != name:
         untrusted_files.write_json(path, document | {"name": name})

@@ -80,11 +80,8 @@ def is_aside(name: str) -> bool:
 
 def _hidden_folders(folder: Path) -> tuple[dict[Path, re.Match[str]], dict[Path, re.Match[str]]]:
     """Folders that are being deleted, and those that are being made."""
-    try:
-        hidden = sorted(folder / name for name in os.listdir(folder) if name.startswith("."))  # noqa: PTH208
-    except OSError:
-        hidden = []
-    folders = [path for path in hidden if path.is_dir() and not path.is_symlink()]
+    hidden = (folder / name for name in untrusted_files.names_in(folder) if name.startswith("."))
+    folders = [path for path in hidden if untrusted_files.is_folder(path)]
     deleted = {path: found for path in folders if (found := _DELETED.fullmatch(path.name))}
     return deleted, {path: found for path in folders if path not in deleted and (found := _MADE.fullmatch(path.name))}
 

@@ -6,7 +6,6 @@ What is not known here survives every change. Files written by the TypeScript or
 from __future__ import annotations
 
 import contextlib
-import json
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -185,7 +184,7 @@ def _values(kind: type[Kind], document: dict[str, Any]) -> Kind:
 def read(path: Path) -> Metadata:
     """The metadata, or a WorkspaceProblem that says how to fix it."""
     try:
-        document = json.loads(path.read_bytes())
+        document = untrusted_files.read_json(path)
     except FileNotFoundError:
         raise WorkspaceProblem(
             f"{path.parent.name!r} is a folder but not a workspace: it has no .metadata.json.",
@@ -193,9 +192,7 @@ def read(path: Path) -> Metadata:
         ) from None
     except OSError as error:
         raise WorkspaceProblem(f"{path} cannot be read: {error.strerror}.", "Check its permissions.") from None
-    except (ValueError, RecursionError):
-        document = None
-    if not isinstance(document, dict):
+    if document is None:
         raise WorkspaceProblem(
             f"{path} is damaged: it is not valid JSON.",
             f"Make a new one; instructions, logs and runs are kept: claude-iterate init {path.parent.name} --force",

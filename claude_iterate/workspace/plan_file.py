@@ -5,7 +5,6 @@ Agents and people write it, so it is read like any foreign file: bounded, and a 
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import msgspec
@@ -105,9 +104,5 @@ def paths(layout: Layout) -> list[Path]:
     folder = layout.impl
     if not untrusted_files.is_folder(folder) or not (folder / "README.md").is_file():
         return [layout.plan]
-    try:
-        with os.scandir(folder) as entries:
-            names = sorted(entry.name for entry in entries if entry.name.endswith(".md") and entry.is_file())
-    except OSError:
-        names = []
-    return [layout.plan, *(folder / name for name in names)]
+    there = (folder / name for name in untrusted_files.names_in(folder) if name.endswith(".md"))
+    return [layout.plan, *(path for path in there if path.is_file())]

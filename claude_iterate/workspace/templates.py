@@ -147,12 +147,10 @@ def read(folder: Path, scope: str) -> Template:
     """The template in this folder. Without `.template.json` it is nothing but its instructions."""
     path = folder / ABOUT
     try:
-        document = json.loads(path.read_bytes()) if os.path.lexists(path) else {}
+        document = untrusted_files.read_json(path) if os.path.lexists(path) else {}
     except OSError as error:
         return Template(folder, scope, {}, f"{path} cannot be read: {error.strerror}.")
-    except (ValueError, RecursionError):
-        document = None
-    if not isinstance(document, dict):
+    if document is None:
         return Template(folder, scope, {}, f"{path} is damaged: it is not valid JSON.")
     return Template(folder, scope, document)
 

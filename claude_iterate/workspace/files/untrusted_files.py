@@ -28,6 +28,7 @@ from claude_iterate.system.files import try_lock
 
 MOST = 1 << 20
 """More than any report, list or status needs."""
+_MOST_JSON = 64 << 20
 _PIECE = 64 * 1024
 NOT_A_FOLDER = "a link or a file, not a folder"
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
@@ -53,6 +54,23 @@ def read(path: Path, most: int = MOST) -> bytes | None:
     except OSError:
         return None
     return found.data if found.whole else None
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    """The JSON object in a regular file; None for any other content. What cannot be read is an OSError."""
+    with contextlib.suppress(ValueError, RecursionError):
+        document = json.loads(look(path, _MOST_JSON).data)
+        if isinstance(document, dict):
+            return document
+    return None
+
+
+def names_in(folder: Path) -> list[str]:
+    """What is in the folder, sorted; nothing for one that is not there or cannot be read."""
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
 
 
 def look(path: Path, most: int = MOST, links: bool = True) -> Found:
@@ -171,11 +189,7 @@ def write_json(path: Path, document: Any) -> None:
 def find_abandoned(folder: Path, *targets: str, remove: bool = False) -> list[Path]:
     """Temporary files that killed writers left in the folder; only those of `targets`, if any are named. What cannot be
     removed stays."""
-    try:
-        names = sorted(os.listdir(folder))
-    except OSError:
-        return []
-    found = ((folder / name, _TEMPORARY.fullmatch(name)) for name in names)
+    found = ((folder / name, _TEMPORARY.fullmatch(name)) for name in names_in(folder))
     ours = [path for path, match in found if match and (not targets or match["target"] in targets)]
     return [path for path in ours if _has_free_lock(path, remove)]
 

@@ -84,7 +84,7 @@ class RequestFolder:
         self._run = run
         self._ignored: set[str] = set()
         self._warned = False
-        for name in self._names() if untrusted_files.is_folder(self._folder) else ():
+        for name in untrusted_files.names_in(self._folder) if untrusted_files.is_folder(self._folder) else ():
             # Answers of earlier runs that no command fetched.
             if _ANSWER.fullmatch(name):
                 with contextlib.suppress(OSError):
@@ -95,7 +95,7 @@ class RequestFolder:
         then warnings. Cheap when there is nothing, so that it can be called often."""
         warnings: list[str] = []
         is_folder = untrusted_files.is_folder(self._folder)
-        for name in self._names() if is_folder else ():
+        for name in untrusted_files.names_in(self._folder) if is_folder else ():
             # A name that begins with a dot is an unfinished request, or an answer.
             if name in self._ignored or name.startswith("."):
                 continue
@@ -114,13 +114,6 @@ class RequestFolder:
         yield from warnings[:_MOST_WARNINGS]
         if len(warnings) > _MOST_WARNINGS:
             yield f"Ignored {len(warnings) - _MOST_WARNINGS} more files in control/."
-
-    def _names(self) -> list[str]:
-        """The names in the folder, sorted. Not for a link."""
-        try:
-            return sorted(os.listdir(self._folder))  # noqa: PTH208
-        except OSError:
-            return []
 
     def _accept(self, path: Path, reply: Callable[[Request], str]) -> Request | str:
         """The request, answered and removed; or why it is not one."""

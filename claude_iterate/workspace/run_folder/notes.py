@@ -61,11 +61,9 @@ def names(layout: Layout) -> list[str]:
     """The names of all notes that wait, oldest first. What is not a plain file is skipped."""
     if untrusted_files.is_folder(layout.notes) is None or trouble(layout):
         return []
-    try:
-        plain = (entry.name for entry in os.scandir(layout.notes) if entry.is_file(follow_symlinks=False))
-        return sorted(name for name in plain if name.endswith(".md") and not name.startswith("."))
-    except OSError:
-        return []
+    found = (name for name in untrusted_files.names_in(layout.notes) if name.endswith(".md") and name[0] != ".")
+    plain = ((layout.notes / name) for name in found)
+    return [path.name for path in plain if path.is_file() and not path.is_symlink()]
 
 
 def pending_notes(layout: Layout) -> list[Note]:

@@ -25,6 +25,7 @@ from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.system import processes
 from claude_iterate.system.files import try_lock, unlock
 from claude_iterate.workspace import journal_reader
+from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.files.folders import explain_write_errors
 from claude_iterate.workspace.files.restorable_file import identity_of
 from claude_iterate.workspace.layout import Layout
@@ -258,8 +259,6 @@ def pid_of(layout: Layout, run: str) -> int:
 
 def holder_named_in(path: Path) -> dict[str, Any]:
     """The holder that the file names; it may have been killed since."""
-    with contextlib.suppress(OSError, ValueError, RecursionError):
-        found = json.loads(path.read_bytes())
-        if isinstance(found, dict):
-            return found
+    with contextlib.suppress(OSError):
+        return untrusted_files.read_json(path) or {}
     return {}
