@@ -20,11 +20,6 @@ from claude_iterate.workspace.project import Project
 ORIGINAL = Path(__file__).parents[1] / "fixtures" / "original" / "archive" / "old-task-2025-10-01T08-30-00"
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    return Project(tmp_path, {"HOME": f"{tmp_path}-home"})
-
-
 def test_a_hostile_name_in_the_manifest(project: Project) -> None:
     """The name comes from outside, so it is judged like one that is typed."""
     project.archive_folder.mkdir(parents=True)

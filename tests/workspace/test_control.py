@@ -16,14 +16,6 @@ from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import control
 from claude_iterate.workspace.run_folder.control import Request, RequestFolder
 
-
-@pytest.fixture
-def layout(tmp_path: Path) -> Layout:
-    made = Layout(tmp_path, tmp_path / "work")
-    made.folder.mkdir()
-    return made
-
-
 NAME = "01700000000000000000-stop-0123ab.json"
 
 

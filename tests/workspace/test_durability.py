@@ -74,13 +74,8 @@ def test_the_journal_is_synced_after_a_milestone_and_only_then(tmp_path: Path, d
         writer.sync()
     first, last = synced(disk, path)
     assert 0 < first < last == path.stat().st_size
+    writer.append(Entry(5, 0, 0, IterationStarted(3)))
     writer.close()
-
-
-def test_the_end_of_the_journal_is_synced(tmp_path: Path, disk: Disk) -> None:
-    """Closing it is enough."""
-    path = tmp_path / "r" / "events.ndjson"
-    writer = JournalWriter(path, pytest.fail)
-    writer.append(Entry(1, 0, 0, IterationStarted(1)))
-    writer.close()
-    assert synced(disk, path) == [path.stat().st_size]
+    assert synced(disk, path) == [first, last, path.stat().st_size]
+    folders = [name for what, name, _ in disk.asked if what == "sync" and name != str(path)]
+    assert folders == [str(path.parent), str(tmp_path)], "once, so that the journal is found there"

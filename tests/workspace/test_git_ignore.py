@@ -41,25 +41,22 @@ LEFT_ALONE = {
 }
 
 
-@pytest.fixture
-def layout(tmp_path: Path) -> Layout:
-    return Project(tmp_path, {"HOME": f"{tmp_path}-home"}).create("w", instructions=b"- one\n")
-
-
 def git(root: Path, *words: str) -> str:
     environ = {"PATH": os.environ["PATH"], "HOME": str(root), "GIT_CONFIG_NOSYSTEM": "1"}
     done = subprocess.run(["git", *words], cwd=root, env=environ, check=True, capture_output=True, text=True)
     return done.stdout
 
 
+def touch(folder: Path, names: set[str]) -> None:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+
+
 @pytest.mark.needs_git
 def test_git_takes_the_task_and_leaves_the_record(layout: Layout) -> None:
     """`git add -A` takes what is the user's: not the record of runs, and no report that would come back as a claim."""
-    for name in COMMITTED | LEFT_ALONE:
-        path = layout.folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if not path.exists():
-            path.touch()
+    touch(layout.folder, COMMITTED | LEFT_ALONE)
     git(layout.root, "init", "-q")
     git(layout.root, "add", "-A")
     assert set(git(layout.folder, "ls-files").split()) == COMMITTED
@@ -70,10 +67,7 @@ def test_the_guide_takes_the_record_out_of_git(layout: Layout) -> None:
     """Its command, as it stands there, for a workspace that git took along whole; no file is deleted."""
     (layout.folder / ".gitignore").rename(layout.folder / "aside")
     record = {name for name in LEFT_ALONE if not name.endswith(".tmp")}
-    for name in COMMITTED | record:
-        path = layout.folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
+    touch(layout.folder, COMMITTED | record)
     git(layout.root, "init", "-q")
     git(layout.root, "add", "-A")
     (layout.folder / "aside").rename(layout.folder / ".gitignore")

@@ -32,11 +32,6 @@ from claude_iterate.workspace.project import Project
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
-    return Project(tmp_path, {"HOME": f"{tmp_path}-home"})
-
-
-@pytest.fixture
 def layout(project: Project) -> Layout:
     """A run that had done two iterations and spent money on a third when it was killed."""
     made = project.create("w")

@@ -64,20 +64,11 @@ def test_what_was_counted_elsewhere_tells_nothing(layout: Layout, elsewhere: str
     assert run_lock.fate_of(layout, RUN) == run_lock.UNKNOWN
 
 
-@pytest.mark.parametrize(
-    ("pid", "host", "expected"),
-    [(4194303, HOST, run_lock.DEAD), (4194303, "elsewhere", run_lock.UNKNOWN), (1, HOST, run_lock.UNKNOWN)],
-)
-def test_a_journal_without_a_start_identity(layout: Layout, pid: int, host: str, expected: str) -> None:
-    """Of an older version: a pid that is not in use here is certain; one that is in use may be another process."""
-    began(layout, pid, "", host)
-    assert run_lock.fate_of(layout, RUN) == expected
-
-
 def test_one_that_was_killed_before_its_first_entry_is_named_in_the_lock(layout: Layout) -> None:
     """Without a name nothing is known."""
     assert run_lock.fate_of(layout, RUN) == run_lock.UNKNOWN
-    layout.lock.write_text(json.dumps({"pid": 4194303, "host": HOST, "run": RUN}))
+    named = {"pid": 4194303, "host": HOST, "run": RUN, "birth": processes.start_identity(os.getpid())}
+    layout.lock.write_text(json.dumps(named))
     assert run_lock.fate_of(layout, RUN) == run_lock.DEAD
-    layout.lock.write_text(json.dumps({"pid": "x", "host": [], "run": RUN, "birth": 3}))
+    layout.lock.write_text(json.dumps(named | {"pid": "x", "host": [], "birth": 3}))
     assert run_lock.fate_of(layout, RUN) == run_lock.UNKNOWN

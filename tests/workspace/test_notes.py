@@ -12,13 +12,6 @@ from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import notes
 
 
-@pytest.fixture
-def layout(tmp_path: Path) -> Layout:
-    made = Layout(tmp_path, tmp_path / "work")
-    made.folder.mkdir()
-    return made
-
-
 def texts(layout: Layout) -> list[str]:
     return [note.text for note in notes.pending_notes(layout)]
 

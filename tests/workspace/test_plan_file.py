@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import pytest
 
@@ -13,12 +12,6 @@ from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace import plan_file
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.plan_file import refuse_bad_plan
-from claude_iterate.workspace.project import Project
-
-
-@pytest.fixture
-def layout(tmp_path: Path) -> Layout:
-    return Project(tmp_path, {"HOME": f"{tmp_path}-home"}).create("w", instructions=b"Do it.\n")
 
 
 def test_no_plan_is_no_problem(layout: Layout) -> None:

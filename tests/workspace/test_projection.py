@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -33,11 +32,6 @@ from claude_iterate.workspace.run_summary import RunSummary, summarise
 
 RUN = "20260101-000000-aaaaaa"
 OTHER = "20260101-000001-bbbbbb"
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    return Project(tmp_path, {"HOME": f"{tmp_path}-home"})
 
 
 def played(
@@ -101,17 +95,6 @@ def test_finished_run_in_the_originals_words(project: Project, reason: Reason, s
         "progress": {"completed": 2, "total": 5},
         "mode": "loop",
     }
-
-
-def test_running_is_in_progress(project: Project) -> None:
-    """A completed workspace that runs again is not completed."""
-    layout = project.create("w")
-    metadata_updates.record_run(layout, fold(played("completed")), RUN, running=False)
-    metadata_updates.record_run(layout, fold(played(None)), RUN, running=True)
-    document = json.loads(layout.metadata.read_text())
-    assert document["status"] == "in_progress"
-    assert document["run"]["state"] == "running"
-    assert "finished" not in document["run"]
 
 
 @pytest.mark.parametrize(("iterations", "status"), [(0, "completed"), (1, "in_progress")])

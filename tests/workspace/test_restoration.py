@@ -20,13 +20,6 @@ from claude_iterate.workspace.project import Project
 ORIGINAL = Path(__file__).parents[1] / "fixtures" / "original" / "archive" / "old-task-2025-10-01T08-30-00"
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    root = tmp_path / "project"
-    root.mkdir()
-    return Project(root, {"HOME": str(tmp_path / "home")})
-
-
 def tree(folder: Path) -> dict[str, Any]:
     """Everything below a folder: modes and contents of files, targets of links."""
     found: dict[str, Any] = {}
@@ -232,20 +225,6 @@ def test_nothing_of_a_bad_archive_is_taken(project: Project, tmp_path: Path, mem
         restored(project, name, "w")
     assert tree(tmp_path) == before
     assert not Path("/tmp/claude-iterate-evil").exists()
-
-
-def test_links_outside_only_when_asked_for(project: Project, tmp_path: Path) -> None:
-    """With the flag they are restored as links; what they lead to is neither read nor written."""
-    outside = tmp_path / "outside"
-    outside.write_text("mine")
-    layout = project.create("w")
-    (layout.working / "link").symlink_to(outside)
-    name = archives.save(layout, project.archive_folder).path.name
-    with pytest.raises(ArchiveProblem, match="leads outside: working/link") as raised:
-        restored(project, name, "other")
-    assert "--outside-links" in raised.value.hint
-    assert os.readlink(restored(project, name, "other", outside_links=True) / "working" / "link") == str(outside)
-    assert outside.read_text() == "mine"
 
 
 def test_metadata_that_is_a_link_is_not_written_through(project: Project, tmp_path: Path) -> None:

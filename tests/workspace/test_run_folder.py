@@ -19,11 +19,6 @@ RUN = "000001-20260101-000000-aaaaaa"
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
-    return Project(tmp_path, {"HOME": f"{tmp_path}-home"})
-
-
-@pytest.fixture
 def layout(project: Project) -> Layout:
     with freeze_time("2026-01-01"):
         return project.create("w")
@@ -55,21 +50,6 @@ def test_a_folder_that_is_gone(layout: Layout, place: RunFolder) -> None:
     assert not layout.folder.exists()
 
 
-def test_a_folder_that_came_back_is_locked(layout: Layout, place: RunFolder) -> None:
-    """It has the same content. A second process cannot have it, and it is told once."""
-    shutil.copytree(layout.folder, layout.root / "aside")
-    shutil.rmtree(layout.folder)
-    (layout.root / "aside").rename(layout.folder)
-    assert run_lock.holder(layout.lock) is None
-    assert place.look() == ""
-    assert run_lock.holder(layout.lock) is not None
-    place.restore()
-    assert run_lock.holder_named_in(layout.lock)["run"] == RUN
-    ((text, _),) = place.news()
-    assert "the run goes on in it" in text
-    assert list(place.news()) == []
-
-
 @pytest.mark.parametrize("journal", [True, False])
 def test_a_new_workspace_of_the_same_name_is_another_one(
     project: Project, layout: Layout, place: RunFolder, journal: bool
@@ -94,27 +74,16 @@ def test_a_folder_that_came_back_and_is_in_use_is_not_ours(layout: Layout, place
     assert place.look() == ""
 
 
-@pytest.mark.parametrize(
-    ("parts", "words"),
-    [
-        ([run_folder.LOG], "Restored the log, which was deleted, replaced or emptied after iteration 3."),
-        (
-            [run_folder.JOURNAL, run_folder.LOG, run_folder.LOG, run_folder.LOCK],
-            "Restored the journal, the log and the lock, which were deleted, replaced or emptied after iteration 3.",
-        ),
-    ],
-)
 @pytest.mark.parametrize("in_git", [True, False])
-def test_what_was_put_back_is_named(
-    layout: Layout, place: RunFolder, parts: list[str], words: str, in_git: bool
-) -> None:
+def test_what_was_put_back_is_named(layout: Layout, place: RunFolder, in_git: bool) -> None:
     """In one sentence; where there is git, with a command against it."""
     if in_git:
         (layout.root / ".git").mkdir()
-    for part in parts:
+    for part in (run_folder.JOURNAL, run_folder.LOG, run_folder.LOG, run_folder.LOCK):
         place.note(part)
     ((text, hint),) = place.news(" after iteration 3")
-    assert text == words
+    which = "the journal, the log and the lock, which were"
+    assert text == f"Restored {which} deleted, replaced or emptied after iteration 3."
     assert (f"git -C {shlex.quote(str(layout.folder))} rm -r -q --cached" in hint) is in_git
 
 

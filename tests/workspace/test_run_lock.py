@@ -113,7 +113,7 @@ def test_a_lock_file_that_was_replaced_frees_nothing(
     path = tmp_path / ".lock"
     path.unlink()
     if content is not None:
-        path.write_text(content.replace('"h"', f'"{os.uname().nodename}"').replace('"x/1"', '""'))
+        path.write_text(content.replace("x/1", processes.start_identity(os.getpid())))
     assert run_lock.holder(path) == {}
     with pytest.raises(WorkspaceProblem, match="is already running: pid unknown"), run_lock.hold(path, "w", "r"):
         pass

@@ -78,13 +78,6 @@ def test_missing_file_is_not_made_for_a_bad_value(tmp_path: Path) -> None:
     assert not path.parent.exists()
 
 
-def test_misspelt_key_names_the_right_one(toml: Path) -> None:
-    """`max_iteration` is answered with `max_iterations`."""
-    with pytest.raises(SettingsProblem) as raised:
-        settings_writer.set_text(toml, "max_iteration", "3")
-    assert "max_iterations" in raised.value.hint
-
-
 def test_json_file_stays_json_and_keeps_its_spelling(tmp_path: Path) -> None:
     """The original's file is changed in the original's words, so that both tools read it."""
     path = tmp_path / ".claude-iterate.json"

@@ -16,13 +16,6 @@ from claude_iterate.workspace.project import Project
 ORIGINAL = Path(__file__).parents[1] / "fixtures" / "original" / "templates"
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    root = tmp_path / "project"
-    root.mkdir()
-    return Project(root, {"HOME": str(tmp_path / "home")})
-
-
 def save(project: Project, name: str = "t", about: dict[str, Any] | None = None, **settings: Any) -> list[str]:
     """A workspace with these settings, saved as a template; says what was not carried."""
     values = {key.replace("__", "."): value for key, value in settings.items()}
@@ -117,24 +110,6 @@ def test_the_originals_template_is_used_unchanged(project: Project) -> None:
     assert layout.instructions.read_bytes() == (ORIGINAL / "port-tests" / "INSTRUCTIONS.md").read_bytes()
     assert own_settings(project, "new") == {"max_iterations": 35}
     assert {path: path.read_bytes() for path in project.templates_folder.rglob("*") if path.is_file()} == before
-
-
-def test_the_projects_before_the_users(project: Project) -> None:
-    """Both are listed; the project's is found."""
-    save(project, about={"description": "project"})
-    layout = project.layout("for-t")
-    templates.save(layout, project.global_templates_folder / "t", {"description": "global"})
-    templates.save(layout, project.global_templates_folder / "u", {"description": "global"})
-    assert [(found.name, found.scope) for found in templates.list_templates(project)] == [
-        ("t", "project"),
-        ("t", "global"),
-        ("u", "global"),
-    ]
-    assert templates.find(project, "t").scope == "project"
-    assert templates.find(project, "t", "global").description == "global"
-    assert templates.find(project, "u").scope == "global"
-    with pytest.raises(TemplateProblem, match="only a global one"):
-        templates.find(project, "u", "project")
 
 
 @pytest.mark.setting("paths.templates_dir", "paths.global_templates_dir")

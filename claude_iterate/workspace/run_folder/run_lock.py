@@ -202,13 +202,9 @@ def _busy_problem(path: Path, name: str, who: dict[str, Any] | None = None) -> W
 
 def fate(pid: Any, host: Any, birth: Any) -> str:
     """LIVES, DEAD, or UNKNOWN: it ran on another machine, in another container or before the machine was restarted."""
-    if not isinstance(pid, int):
+    if not isinstance(pid, int) or not isinstance(birth, str):
         return UNKNOWN
-    here = host == os.uname().nodename
-    if not isinstance(birth, str) or not birth:
-        # A pid that is in use may be another process by now.
-        return DEAD if here and not processes.is_alive(pid) else UNKNOWN
-    namespace = _namespace(birth)
+    here, namespace = host == os.uname().nodename, _namespace(birth)
     if namespace != _namespace(processes.start_identity(os.getpid())) or not (namespace or here):
         return UNKNOWN
     return LIVES if processes.is_alive(pid) and processes.start_identity(pid) == birth else DEAD
