@@ -6,6 +6,7 @@ import contextlib
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import click
 from msgspec.structs import replace
@@ -18,7 +19,7 @@ from claude_iterate.core.settings.kinds import AMOUNT
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.errors import ExpectedError, UsageProblem
-from claude_iterate.operations.permissions import EVERYTHING, Permissions
+from claude_iterate.operations.permissions import EVERYTHING
 from claude_iterate.system import terminals
 from claude_iterate.system.front_process import Worker
 from claude_iterate.workspace.layout import Layout
@@ -63,7 +64,7 @@ class TerminalUser:
         """Both the question and the answer need a terminal."""
         return on_terminal()
 
-    def choose_permissions(self, suggested: tuple[str, ...], sandbox: str) -> Permissions:
+    def choose_permissions(self, suggested: tuple[str, ...], sandbox: str) -> dict[str, Any]:
         """Asked once, before the first run: during a run Claude cannot ask. The commands that the project's files
         suggest are offered, because without them Claude cannot test what it did."""
         everything = _SANDBOXED.format(sandbox) if sandbox else _BARE
@@ -72,13 +73,13 @@ class TerminalUser:
         while True:
             answer = click.prompt("Your choice", type=choices, default="2" if suggested else "1", err=True)
             if answer == "1":
-                return Permissions("acceptEdits")
+                return {"claude.permission_mode": "acceptEdits"}
             if answer == "2":
-                return Permissions("acceptEdits", _ask_commands(suggested))
+                return {"claude.permission_mode": "acceptEdits", "claude.allowed_tools": _ask_commands(suggested)}
             if answer == "3" and sandbox:
-                return Permissions(EVERYTHING, sandbox=sandbox)
+                return {"claude.permission_mode": EVERYTHING, "sandbox.kind": sandbox}
             if click.confirm(_SURE, err=True):
-                return Permissions(EVERYTHING)
+                return {"claude.permission_mode": EVERYTHING}
 
     def confirm(self, question: str) -> bool:
         """Ask for a yes; Enter is a yes."""
@@ -116,14 +117,14 @@ class TerminalUser:
             yield plan if worker is None else replace(plan, listen=_until_left(plan.listen, worker, reading))
 
 
-def _ask_commands(suggested: tuple[str, ...]) -> tuple[str, ...]:
+def _ask_commands(suggested: tuple[str, ...]) -> list[str]:
     example = "" if suggested else " (for example: npm test, git commit)"
     offered = ", ".join(suggested)
     while True:
         question = f"Commands, separated by commas{example}"
         text = click.prompt(question, default=offered, show_default=bool(offered), err=True)
         if commands := [command.strip() for command in text.split(",") if command.strip()]:
-            return tuple(f"Bash({command}:*)" for command in commands)
+            return [f"Bash({command}:*)" for command in commands]
         output.note("Name at least one, or press Ctrl-C and choose 1.")
 
 

@@ -28,7 +28,6 @@ from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.operations import isolation, permissions, run_checks
 from claude_iterate.operations.cassettes import Cassette, choose_cassette
-from claude_iterate.operations.permissions import Permissions
 from claude_iterate.operations.playback import console_for
 from claude_iterate.operations.project_commands import find_test_command
 from claude_iterate.operations.prompt_texts import TextSource
@@ -79,22 +78,21 @@ def launch(project: Project, layout: Layout, request: RunRequest, user: User) ->
     with contextlib.ExitStack() as stack:
         agent = _find_claude(stack, run)
         asks = request.purpose == Purpose.RUN and not was_asked(layout)  # while it certainly exists
-        chosen = run_checks.missing_permissions(run, user)
-        answers: dict[str, Any] = {}
-        if chosen is None:
+        answers = run_checks.missing_permissions(run, user)
+        if answers is None:
             run_checks.require_permissions(run, agent.version)
         else:
             if asks:
-                answers = ask_first_questions(project, run.settings, user)
-            if chosen.sandbox:
-                run = replace(run, settings=permissions.with_permissions(run.settings, chosen))
+                answers |= ask_first_questions(project, run.settings, user)
+            if "sandbox.kind" in answers:
+                run = run_checks.prepare(project, layout, request.with_settings(answers), user)
                 agent = _find_claude(stack, run)
         tree = isolation.find_worktree(run)
         with run_lock.hold(layout.lock, layout.name, "starting") as held:
             inherited = inherit(layout, request.purpose, request.dry_run, run.mode.name)
             before = run_checks.check_breaker(run, inherited)
-            if chosen is not None:
-                run = _with_answers(run, user, chosen, answers)
+            if answers is not None:
+                run = _with_answers(project, layout, request, user, answers)
             return _start(run, held, agent, before, tree, cassette, user)
 
 
@@ -113,19 +111,21 @@ def _find_claude(stack: contextlib.ExitStack, run: PreparedRun) -> Agent:
         return Agent(version, discovery.known_options(version, *claude, asked), sandbox)
 
 
-def _with_answers(run: PreparedRun, user: User, chosen: Permissions, answers: dict[str, Any]) -> PreparedRun:
-    """The run with the permissions that were missing, and what else was asked. Its settings are read again, because the
-    lock was free while the questions were open: what another command set meanwhile wins."""
-    request, layout = run.request, run.layout
-    run = run_checks.prepare(run.project, layout, request, user)
-    if permissions.are_decided(run.settings, run.project):
+def _with_answers(
+    project: Project, layout: Layout, request: RunRequest, user: User, answers: dict[str, Any]
+) -> PreparedRun:
+    """The run with what was missing. Its settings are read again, because the lock was free while the questions were
+    open: what another command set meanwhile wins."""
+    if request.purpose in ONE_OFF:
+        return run_checks.prepare(project, layout, request.with_settings(answers), user)
+    run = run_checks.prepare(project, layout, request, user)
+    if permissions.are_decided(run.settings, project):
         user.note("The permissions were set by another command meanwhile; your answers were not saved.")
         return run
-    if request.purpose in ONE_OFF:
-        return replace(run, settings=permissions.with_permissions(run.settings, chosen))
-    user.note(permissions.save(layout, chosen))
     save_answers(layout, answers)
-    return run_checks.prepare(run.project, layout, request, user)
+    change = f"claude-iterate config -w {layout.name} claude.permission_mode MODE"
+    user.note(f"Saved for {layout.name}. Change it: {change}")
+    return run_checks.prepare(project, layout, request, user)
 
 
 def _start(

@@ -6,14 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-import msgspec
-from msgspec.structs import replace
-
 from claude_iterate.agent.command.command_line import decides_permissions
 from claude_iterate.agent.command.environment import claude_environment
 from claude_iterate.core.settings.declared import Settings
-from claude_iterate.workspace import settings_writer
-from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 
 EVERYTHING = "bypassPermissions"
@@ -30,15 +25,6 @@ _LOGINS = frozenset(
 )
 """Variables that say how to log in, or where."""
 _DECIDING_HOOKS = frozenset({"PreToolUse", "PermissionRequest"})
-
-
-class Permissions(msgspec.Struct, frozen=True):
-    """A permission mode, and the tools that are allowed beyond it."""
-
-    mode: str
-    tools: tuple[str, ...] = ()
-    sandbox: str = ""
-    """The sandbox that it is allowed in; empty: as the settings say."""
 
 
 def are_decided(settings: Settings, project: Project) -> bool:
@@ -78,24 +64,6 @@ def unrestricted(settings: Settings, project: Project) -> str:
     files = _settings_files(settings, project).items()
     named = (path for path, document in files if _rules(document).get("defaultMode") == EVERYTHING)
     return next((f"defaultMode is {EVERYTHING} in {path}" for path in named), "")
-
-
-def with_permissions(settings: Settings, chosen: Permissions) -> Settings:
-    """The settings with these permissions, where none were decided."""
-    claude = replace(settings.claude, permission_mode=chosen.mode, allowed_tools=chosen.tools)
-    if chosen.sandbox:
-        settings = replace(settings, sandbox=replace(settings.sandbox, kind=chosen.sandbox))
-    return replace(settings, claude=claude)
-
-
-def save(layout: Layout, chosen: Permissions) -> str:
-    """Make them settings of the workspace; says so. The lock must be held: a run writes the same file."""
-    settings_writer.set_value(layout.metadata, "claude.permission_mode", chosen.mode)
-    if chosen.tools:
-        settings_writer.set_value(layout.metadata, "claude.allowed_tools", list(chosen.tools))
-    if chosen.sandbox:
-        settings_writer.set_value(layout.metadata, "sandbox.kind", chosen.sandbox)
-    return f"Saved for {layout.name}. Change it: claude-iterate config -w {layout.name} claude.permission_mode MODE"
 
 
 def _settings_files(settings: Settings, project: Project) -> dict[Path, dict[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -22,7 +23,6 @@ from claude_iterate.core.state.fold import fold
 from claude_iterate.core.tones import CHANGED, UNPROVEN
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.operations import permissions
-from claude_iterate.operations.permissions import Permissions
 from claude_iterate.operations.project_commands import detect
 from claude_iterate.operations.prompt_texts import read_instructions
 from claude_iterate.operations.run_request import PreparedRun, RunRequest
@@ -70,8 +70,8 @@ def _refuse_path_not_utf8(project: Project) -> None:
         raise WorkspaceProblem(f"The project's path is not valid UTF-8: {readable}", "Rename the folder.") from None
 
 
-def missing_permissions(run: PreparedRun, user: User) -> Permissions | None:
-    """Permissions where no setting decides them. None: they are decided, not needed, or there is no user to ask.
+def missing_permissions(run: PreparedRun, user: User) -> dict[str, Any] | None:
+    """Settings for permissions that none decides. None: they are decided, not needed, or there is no user to ask.
 
     A one-off call that has to write a text may edit files. Otherwise the user is asked. The lock is not held meanwhile:
     an open question must not block other commands.
@@ -81,7 +81,7 @@ def missing_permissions(run: PreparedRun, user: User) -> Permissions | None:
         return None  # a review only looks
     if request.purpose in ONE_OFF:
         # A call that grades only looks; the others have to write a text.
-        return Permissions("default" if request.purpose == "validate" else "acceptEdits")
+        return {"claude.permission_mode": "default" if request.purpose == "validate" else "acceptEdits"}
     if request.dry_run or request.skip_permissions or not user.can_answer:
         return None
     run_lock.refuse_if_held(run.layout.lock, run.name)

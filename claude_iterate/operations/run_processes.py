@@ -22,7 +22,6 @@ from msgspec.structs import replace
 
 from claude_iterate.core.events import HeldBack, WaitStarted
 from claude_iterate.core.events.enums import Kind, Why
-from claude_iterate.core.settings.declared import PERMISSION_MODES
 from claude_iterate.core.settings.layers import layer_from_document
 from claude_iterate.core.state.fold import fold_from
 from claude_iterate.core.state.run_state import RunState
@@ -30,7 +29,6 @@ from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.errors import ExpectedError
 from claude_iterate.operations import run_checks
 from claude_iterate.operations.launch import launch
-from claude_iterate.operations.permissions import Permissions
 from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.system import crash_reports, signals
 from claude_iterate.workspace.journal_reader import JournalFollower
@@ -186,8 +184,8 @@ class _NonInteractiveUser:
     def note(self, text: str) -> None:
         self.say(Noted(text))
 
-    def choose_permissions(self, suggested: tuple[str, ...], sandbox: str) -> Permissions:  # noqa: ARG002 - as the protocol has it
-        return Permissions(PERMISSION_MODES[0])
+    def choose_permissions(self, suggested: tuple[str, ...], sandbox: str) -> dict[str, Any]:  # noqa: ARG002 - as the protocol has it
+        return {}
 
     def confirm(self, question: str) -> bool:  # noqa: ARG002 - as the protocol has it
         return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -56,6 +57,10 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def layer(self) -> Layer:
         """Its settings; a SettingsProblem when one has a bad value."""
         return layer_from_document("flag", "command line", self.settings)
+
+    def with_settings(self, more: Mapping[str, Any]) -> RunRequest:
+        """The same with these settings, too."""
+        return replace(self, settings={**self.settings, **more})
 
     @property
     def is_real_run(self) -> bool:

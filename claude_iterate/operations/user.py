@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.engine.run_spec import RunSpec
-from claude_iterate.operations.permissions import Permissions
 from claude_iterate.operations.project_commands import find_test_command
 from claude_iterate.workspace import metadata, settings_writer
 from claude_iterate.workspace.layout import Layout
@@ -36,9 +35,9 @@ class User(Protocol):
     def note(self, text: str) -> None:
         """Show something beside the result."""
 
-    def choose_permissions(self, suggested: tuple[str, ...], sandbox: str) -> Permissions:
-        """Ask how much Claude may do; `suggested` are commands that the project's files name, `sandbox` the kind of
-        sandbox that works here, if any."""
+    def choose_permissions(self, suggested: tuple[str, ...], sandbox: str) -> dict[str, Any]:
+        """Ask how much Claude may do; the answer is settings by dotted key. `suggested` are commands that the project's
+        files name, `sandbox` is the kind of sandbox that works here, if any."""
 
     def confirm(self, question: str) -> bool:
         """Ask for a yes; Enter is a yes."""

@@ -321,7 +321,10 @@ def test_bad_records_are_told_in_a_clear_word(own: tuple[ServedDashboard, Layout
     run_of(layout, run=newer)
     text = layout.journal(newer).read_text().replace('"event":"RunStarted"', '"event":"RunStarted","format":99', 1)
     layout.journal(newer).write_text(text)
-    assert "A newer version of claude-iterate wrote this journal (format 99)" in served.page("/workspaces/w").text
+    assert (
+        f"A newer version of claude-iterate wrote the journal of run {newer} (format 99)"
+        in served.page("/workspaces/w").text
+    )
     stream = served.stream("/workspaces/w/events")
     shutil.rmtree(layout.folder)
     changed(stream, "The folder of the workspace w is gone")

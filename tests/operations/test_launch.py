@@ -28,7 +28,6 @@ PROGRAM = """
 import contextlib, json, os, sys
 from pathlib import Path
 from claude_iterate.operations.launch import launch
-from claude_iterate.operations.permissions import Permissions
 from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.workspace.project import Project
 
@@ -39,7 +38,7 @@ class User:
     def note(self, text): self.heard.append(("note", text))
     def choose_permissions(self, suggested, sandbox):
         self.heard.append(("asked", ""))
-        return Permissions("plan", ("Read",))
+        return {"claude.permission_mode": "plan", "claude.allowed_tools": ["Read"]}
     def ask_amount(self, question):
         self.heard.append(("amount", question))
     steering = staticmethod(contextlib.nullcontext)
