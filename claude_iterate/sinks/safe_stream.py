@@ -150,11 +150,20 @@ class Output:
         """`beside` may be the same terminal: then what is said keeps its order."""
         self._stream = stream
         self._encoding = getattr(stream, "encoding", None) or "utf-8"
-        self._emoji = _can_show(self._encoding)
+        self._emoji = True
+        try:
+            _NEEDED.encode(self._encoding)
+        except (UnicodeError, LookupError):
+            self._emoji = False
         self._dead = False
         self._held: list[str] = []
-        self.terminal = _is_terminal(stream)
-        self._device = _device(stream) if self.terminal else None
+        self.terminal = False
+        self._device: int | None = None
+        """The number of the terminal; None for what has no descriptor."""
+        with suppress(OSError, ValueError):
+            self.terminal = stream.isatty()
+            stream.flush()
+            self._device = os.fstat(stream.fileno()).st_rdev if self.terminal else None
         self.color = color and (self.terminal or forced)
         self._writer: TerminalWriter | None = None
         if self._device is not None:
@@ -213,27 +222,3 @@ class Output:
 
     def _encode(self, text: str) -> bytes:
         return (text if self._emoji else text.translate(_STAND_INS)).encode(self._encoding, "replace")
-
-
-def _can_show(encoding: str) -> bool:
-    try:
-        _NEEDED.encode(encoding)
-    except (UnicodeError, LookupError):
-        return False
-    return True
-
-
-def _is_terminal(stream: TextIO) -> bool:
-    try:
-        return stream.isatty()
-    except (OSError, ValueError):
-        return False
-
-
-def _device(stream: TextIO) -> int | None:
-    """The number of the terminal; None for what has no descriptor."""
-    try:
-        stream.flush()
-        return os.fstat(stream.fileno()).st_rdev
-    except (OSError, ValueError):
-        return None

@@ -134,7 +134,7 @@ def iteration_closing(event: IterationFinished, at: float) -> list[str]:
     """How the iteration ended, and its figures."""
     tokens, status = event.tokens, event.status or Status(complete=False)
     read = tokens.input + tokens.cache_read + tokens.cache_creation
-    kind, (first, _) = event.outcome.kind, first_and_rest(event.outcome.message)
+    kind, (first, rest) = event.outcome.kind, first_and_rest(event.outcome.message)
     verdict = f"{kind}: {first}" if first else str(kind)
     if kind in WELL:
         turns = " (stopped at the turn limit)" if kind == "max_turns" else ""
@@ -152,17 +152,11 @@ def iteration_closing(event: IterationFinished, at: float) -> list[str]:
     block = ["", *facts]
     block += [line.strip() for line in run_lines.trouble(event)]
     if kind not in FINE:
-        block += ["", *_iteration_error(event, at)]
+        message = named_values(Time=precise_moment(at), Message=first or kind)
+        block += ["", f"ERROR (Iteration {event.number}):", *message, *indent(rest)]
+    if kind not in FINE | RETRIED:  # else the run itself knows what to do
+        block += [f"Advice: {one_line(line)}" for line in event.outcome.advice.splitlines()]
     return [*block, ""]
-
-
-def _iteration_error(event: IterationFinished, at: float) -> list[str]:
-    outcome = event.outcome
-    first, rest = first_and_rest(outcome.message or outcome.kind)
-    block = [f"ERROR (Iteration {event.number}):", *named_values(Time=precise_moment(at), Message=first), *indent(rest)]
-    if outcome.kind not in RETRIED:  # else the run itself knows what to do
-        block += [f"Advice: {one_line(line)}" for line in outcome.advice.splitlines()]
-    return block
 
 
 def run_closing(event: RunFinished, at: float, state: RunState) -> list[str]:

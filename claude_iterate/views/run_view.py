@@ -96,28 +96,18 @@ def journal(layout: Layout, run: str, most: int | None = None) -> JournalView:
 
 
 def last(layout: Layout) -> str | None:
-    """The newest run of `claude-iterate run`. Only where there is none it is a dry run, or one of another purpose."""
-    found = list(journal_reader.newest_runs(layout))
-    return max(found, key=lambda run: _rank(layout, run), default=None)  # of equals the first, which is the newest
-
-
-def _rank(layout: Layout, run: str) -> int:
-    started = journal_reader.beginning(layout.journal(run))
-    if started is None or started.purpose != "run":
-        return 0
-    return 1 if started.dry_run else 2
+    """The newest run of `claude-iterate run`; where there is none, the newest of all, such as a dry run."""
+    runs = journal_reader.newest_runs
+    return next(runs(layout, ("run",)), None) or next(runs(layout), None)
 
 
 def log_of(layout: Layout, run: str | None = None) -> Path | None:
     """The log of a run, whether it is written yet or not; without a run that of the last one, or the newest log, which
     may be the original's."""
-    if run is None and (newest := last(layout)) is not None:
-        path = log_of(layout, newest)
-        if path is not None and path.is_file():
-            return path
     if run is None:
-        logs = layout.logs()
-        return logs[-1] if logs else None
+        newest = last(layout)
+        path = log_of(layout, newest) if newest is not None else None
+        return path if path is not None and path.is_file() else next(reversed(layout.logs()), None)
     started = journal_reader.beginning(layout.journal(run))
     # Joined, so that a log named without its folder is found as well.
     return layout.folder / started.log if started is not None and started.log else None

@@ -96,39 +96,33 @@ class WatchedWorkspace:
         """What is there now. Nothing that happens to the folder is an error."""
         layout = self.layout
         try:
-            if not layout.folder.is_dir():
-                return Seen(layout.name, gone=True)
-            holder = run_lock.holder(layout.lock)
-            held = str(holder.get("run", "")) if holder else ""
-            run = self._run or (held if held and layout.journal(held).is_file() else self._newest_run())
-            if run and (self._followed is None or self._followed.story.run != run):
-                self._followed = FollowedJournal(layout, run)
-            seen = Seen(
-                layout.name, alive=holder is not None and self._run in {"", held}, notes=len(notes.names(layout))
-            )
-            if (found := self._followed) is None:
-                return seen
-            found.read(self._steps)
-            stands = self._standing() if not seen.alive and not self._run else ("", None)
-            return replace(
-                seen, story=found.story, cursor=found.journal.cursor, share=found.journal.share, stands=stands
-            )
+            return self._look() if layout.folder.is_dir() else Seen(layout.name, gone=True)
         except OSError:
             return Seen(layout.name, gone=not layout.folder.is_dir())
 
+    def _look(self) -> Seen:
+        layout, holder = self.layout, run_lock.holder(self.layout.lock)
+        held = str(holder.get("run", "")) if holder else ""
+        run = self._run or (held if held and layout.journal(held).is_file() else "")
+        if not run:  # the newest with a beginning; the newest of all where none has one
+            ids = layout.run_ids()
+            run = next(journal_reader.newest_runs(layout), ids[-1] if ids else "")
+        if run and (self._followed is None or self._followed.story.run != run):
+            self._followed = FollowedJournal(layout, run)
+        seen = Seen(layout.name, alive=holder is not None and self._run in {"", held}, notes=len(notes.names(layout)))
+        if (found := self._followed) is None:
+            return seen
+        found.read(self._steps)
+        seen = replace(seen, story=found.story, cursor=found.journal.cursor, share=found.journal.share)
+        return seen if seen.alive or self._run else replace(seen, stands=self._standing())
+
     def _standing(self) -> tuple[str, str | None]:
         """What `list` says, which is looked up only when a file that it depends on was written."""
-        layout = self.layout
-        stamp = file_stamps(layout.metadata, layout.instructions, layout.runs)
+        stamp = file_stamps(self.layout.metadata, self.layout.instructions, self.layout.runs)
         if self._stands[0] != stamp:
-            found = state_of(layout)
+            found = state_of(self.layout)
             self._stands = stamp, (found.state, found.known_by) if found is not None else ("damaged", None)
         return self._stands[1]
-
-    def _newest_run(self) -> str:
-        """The newest run with a beginning; the newest of all where none has one."""
-        ids = self.layout.run_ids()
-        return next(journal_reader.newest_runs(self.layout), ids[-1] if ids else "")
 
 
 def file_stamps(*paths: Path) -> tuple[int, ...]:
@@ -157,7 +151,7 @@ def summary(seen: Seen, at: float) -> Summary:
     return Summary(
         seen.name,
         seen.words,
-        doing(seen, at),
+        "".join(activity(seen, at)),
         f"{items.done}/{items.total}" if items is not None else "",
         iteration(story.state),
         age(elapsed(seen, at)),
@@ -199,7 +193,7 @@ def _head(seen: Seen, story: Story, at: float) -> list[Line]:
         left = f" · left: {remaining(story)}" if seen.alive else ""
         found.append(Line(f"{'█' * filled}{'░' * (_BAR - filled)} {done}/{items.total}{left}"))
     if seen.alive:
-        found.append(Line(f"Now: {doing(seen, at)}"))
+        found.append(Line(f"Now: {''.join(activity(seen, at))}"))
     else:
         cause, step = ending(seen)
         found += [Line(cause), *([Line(f"Next: {step}")] if step else [])]
@@ -246,20 +240,19 @@ def breaker_counters(story: Story) -> list[tuple[str, int, int]]:
     return breaker.counters(story.state.breaker, stop_settings(recorded_settings(started), started.mode))
 
 
-def doing(seen: Seen, at: float) -> str:
-    """What it is busy with, and since when; empty when it does not run."""
+def activity(seen: Seen, at: float) -> tuple[str, str]:
+    """What it is busy with, and since when or for how long; both are empty when it does not run."""
     story = seen.story
     if story is None or not seen.alive:
-        return ""
-    state = story.state
+        return "", ""
+    state, now = story.state, story.now(at)
     if state.wait is not None:
-        return f"{words_for(state.wait.why).sentence}: {age(state.wait.until - at)} left"
-    now = story.now(at)
+        return words_for(state.wait.why).sentence, f": {age(state.wait.until - at)} left"
     if now.tool is not None:
-        return f"{one_line(now.tool)} ({age(now.tool_duration or 0.0)})"
+        return one_line(now.tool), f" ({age(now.tool_duration or 0.0)})"
     if state.call is None:
-        return "paused" if state.paused else seen.words
-    return f"Claude thinks ({age(now.silence)})"
+        return "paused" if state.paused else seen.words, ""
+    return "Claude thinks", f" ({age(now.silence)})"
 
 
 def cost_so_far(state: RunState) -> str:

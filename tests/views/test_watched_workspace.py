@@ -81,7 +81,7 @@ def test_what_is_left_is_told_of_a_run_that_goes_on() -> None:
 def test_a_wait_says_what_for_and_how_long() -> None:
     """Not that Claude thinks."""
     seen = Seen("w", story(WaitStarted(Why.USAGE_LIMIT, BEGAN + 600.0)), alive=True)
-    assert watched_workspace.doing(seen, BEGAN) == "Usage limit reached: 10m 00s left"
+    assert watched_workspace.activity(seen, BEGAN) == ("Usage limit reached", ": 10m 00s left")
     assert watched_workspace.summary(seen, BEGAN).condition == "waiting"
 
 

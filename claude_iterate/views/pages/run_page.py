@@ -17,7 +17,6 @@ from msgspec.structs import replace
 from claude_iterate.core.formats import duration, moment
 from claude_iterate.core.state.condition import items_done
 from claude_iterate.text import local_times
-from claude_iterate.text.run_lines import words_for
 from claude_iterate.views import watched_workspace
 from claude_iterate.views.history_view import history_of
 from claude_iterate.views.pages import charts
@@ -68,7 +67,8 @@ class WatchedRun:
     def draw(self) -> Drawn | None:
         """The page as it is now; None when nothing has changed since the last time."""
         seen, ids = self._watched.look(), self._layout.run_ids()
-        log = self._log_of(seen)
+        started = seen.story.started if seen.story is not None else None
+        log = self._layout.folder / Path(started.log).name if started is not None and started.log else None
         written = watched_workspace.file_stamps(log) if log is not None else ()
         now = (seen.cursor, seen.share, seen.alive, seen.notes, seen.gone, seen.condition, ids, log, written)
         if now == self._before:
@@ -86,10 +86,6 @@ class WatchedRun:
         drawn = draw_run(picture)
         self._before = now
         return drawn
-
-    def _log_of(self, seen: Seen) -> Path | None:
-        started = seen.story.started if seen.story is not None else None
-        return self._layout.folder / Path(started.log).name if started is not None and started.log else None
 
     def _problem(self, seen: Seen) -> str:
         name, story = self._layout.name, seen.story
@@ -166,7 +162,8 @@ def _head(picture: RunPicture, story: Story) -> dict[str, Any]:
     seen, at, state = picture.seen, picture.at, story.state
     live = seen.alive and state.finished is None  # one that has recorded its end is about to leave
     now, elapsed = story.now(at), watched_workspace.elapsed(seen, at)
-    cause, step = watched_workspace.ending(replace(seen, alive=live))
+    seen = replace(seen, alive=live)
+    (cause, step), (doing, _) = watched_workspace.ending(seen), watched_workspace.activity(seen, at)
     quiet = now.tool_duration if now.tool_duration is not None else now.silence
     return {
         "seen": seen,
@@ -177,24 +174,12 @@ def _head(picture: RunPicture, story: Story) -> dict[str, Any]:
         "elapsed": duration(elapsed),
         "items": items_done(state),
         "left": watched_workspace.remaining(story) if live else "",
-        "doing": _doing(picture, story) if live else "",
+        "doing": "Paused: no iteration begins until Resume" if doing == "paused" else doing,
         "heard": round(at - quiet, 1) if live and state.wait is None and state.call is not None else 0,
         "until": round(state.wait.until, 1) if live and state.wait is not None else 0,
         "cause": cause,
         "next": step,
     }
-
-
-def _doing(picture: RunPicture, story: Story) -> str:
-    """What it is busy with; how long is counted on the page."""
-    state, now = story.state, story.now(picture.at)
-    if state.wait is not None:
-        return words_for(state.wait.why).sentence
-    if now.tool is not None:
-        return now.tool
-    if state.call is None:
-        return "Paused: no iteration begins until Resume" if state.paused else picture.seen.words
-    return "Claude thinks"
 
 
 def _figures(picture: RunPicture, story: Story) -> list[tuple[str, str]]:
