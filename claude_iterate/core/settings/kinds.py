@@ -6,7 +6,6 @@ A row accepts what a file holds (typed) or what `read` makes of a text (environm
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
@@ -80,23 +79,33 @@ def each(kind: Kind, commas: bool = True) -> Kind:
     return Kind(expected, shape, refine, read, "list", kind.words)
 
 
+def _valid(parse: Callable[[str], Any]) -> Callable[[str], str]:
+    """A text that can be parsed, kept as it was written."""
+
+    def refine(value: str) -> str:
+        parse(value)
+        return value
+
+    return refine
+
+
 def _require(holds: bool) -> None:
     if not holds:
         raise ValueError
 
 
-def _matching(pattern: str) -> Any:
+def _text_type(pattern: str) -> Any:
     """The type of texts that match as a whole."""
     return Annotated[str, Meta(pattern=rf"\A(?:{pattern})\Z")]
 
 
 def _table(names: str, values: Any) -> Any:
-    return dict[_matching(names), values]  # type: ignore[misc]
+    return dict[_text_type(names), values]  # type: ignore[misc]
 
 
 _CHARACTER = r"[^\0\ud800-\udfff]"
 """No program takes a NUL, and no file a character that UTF-8 does not have."""
-_TEXT = _matching(f"{_CHARACTER}*")
+_TEXT = _text_type(f"{_CHARACTER}*")
 _FLAG_WORDS = dict.fromkeys(("true", "yes", "on", "1"), True) | dict.fromkeys(("false", "no", "off", "0"), False)
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
@@ -104,18 +113,13 @@ _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 
 def _duration(value: float | str) -> float:
     """Seconds, or `90`, `90s`, `1h30m` or `1.5h`."""
-    seconds = _seconds(value) if isinstance(value, str) else value
+    compact = str(value).strip().lower().replace(" ", "")
+    if re.fullmatch(rf"(?:{_PART.pattern})+", compact):
+        seconds = sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(compact))
+    else:
+        seconds = float(compact)
     _require(0 <= seconds < 1e10)
-    return float(seconds)
-
-
-def _seconds(text: str) -> float:
-    compact = text.strip().lower().replace(" ", "")
-    try:
-        return float(compact)
-    except ValueError:
-        _require(re.fullmatch(rf"(?:{_PART.pattern})+", compact) is not None)
-        return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(compact))
+    return seconds
 
 
 def _time_limit(value: float | str) -> float:
@@ -124,21 +128,10 @@ def _time_limit(value: float | str) -> float:
     return seconds
 
 
-def _amount(value: float) -> float:
-    _require(0 < value < math.inf)
-    return value
-
-
 def _program(value: Any) -> tuple[str, ...]:
     words: tuple[str, ...] = TEXTS.accept([value] if isinstance(value, str) else value)
     _require(bool(words) and all(words))
     return words
-
-
-def _command(value: str) -> str:
-    """A command without a word in it would succeed and prove nothing."""
-    _require(bool(value.strip()))
-    return value
 
 
 def _pattern(value: str) -> str:
@@ -172,17 +165,6 @@ def _report_address(value: str) -> str:
     return value.strip()
 
 
-def _span(value: str) -> str:
-    """Kept as it was written."""
-    hours.span(value)
-    return value
-
-
-def _days(value: str) -> str:
-    hours.days(value)
-    return value
-
-
 OWN_FILES = frozenset(
     {"instructions.md", "todo.md", ".status.json", ".metadata.json", ".status-instructions.md", ".lock"}
     | {"runs", "control", "notes", "hooks", "prompts", "working", "validation-report.md"}
@@ -206,16 +188,14 @@ def _window(value: str | float) -> str:
     return text
 
 
-def _place(value: str) -> str:
-    """A link upwards would mean something else to docker."""
-    _require(".." not in value.removesuffix(":rw").split("/"))
-    return value
-
-
 TEXT = Kind("a text", _TEXT)
 TEXTS = each(TEXT)
 FLAG = Kind("true or false", bool, read=lambda text: _FLAG_WORDS.get(text.strip().lower()), words=("true", "false"))
-AMOUNT = Kind("an amount in US dollars above 0", float, _amount, lambda text: float(text.strip().lstrip("$")))
+AMOUNT = Kind(
+    "an amount in US dollars above 0",
+    Annotated[float, Meta(gt=0, lt=1e12)],
+    read=lambda text: float(text.strip().lstrip("$")),
+)
 DURATION = Kind("a duration, such as 90, 90s, 5m or 1h30m", float | str, _duration, form="duration")
 TIME_LIMIT = Kind("a duration above 0, such as 90, 90s, 5m or 1h30m", float | str, _time_limit, form="duration")
 WINDOW = Kind("auto, or a number of tokens from 100k on, such as 150k", str | int | float, _window)
@@ -235,7 +215,7 @@ SHARES = Kind(
 # A line break in a header would add another header.
 HEADERS = Kind(
     "a table of header names and texts on one line",
-    _table(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", _matching(r"[^\x00-\x1f\x7f\ud800-\udfff]*")),
+    _table(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", _text_type(r"[^\x00-\x1f\x7f\ud800-\udfff]*")),
     read=json.loads,
     form="table",
 )
@@ -246,9 +226,12 @@ PROGRAM = Kind(
     lambda text: json.loads(text) if text.strip().startswith("[") else text.strip(),
     "program",
 )
-HOURS = each(Kind("a span of the day such as 22:00-06:00, of two different times from 00:00 to 24:00", _TEXT, _span))
-WEEKDAYS = each(Kind("a day or a range of days, such as sat or mon-fri", _TEXT, _days))
-COMMANDS = each(Kind("a command that is not empty", _TEXT, _command))
+HOURS = each(
+    Kind("a span of the day such as 22:00-06:00, of two different times from 00:00 to 24:00", _TEXT, _valid(hours.span))
+)
+WEEKDAYS = each(Kind("a day or a range of days, such as sat or mon-fri", _TEXT, _valid(hours.days)))
+# A command without a word in it would succeed and prove nothing.
+COMMANDS = each(Kind("a command that is not empty", _text_type(rf"{_CHARACTER}*[^\s\0\ud800-\udfff]{_CHARACTER}*")))
 PATTERNS = each(Kind("a regular expression that does not match everything", str, _pattern), commas=False)
 WEB_ADDRESS = Kind("an http or https address with a host, for example https://ntfy.sh/my-topic", _TEXT, _web_address)
 PLACES_IN_ADDRESS = ("project", "workspace", "run")
@@ -261,15 +244,14 @@ REPORT_ADDRESS = Kind(
 REPORT_NAME = Kind(
     "the name of a file in the workspace that is not used for anything else, such as review.md", _TEXT, _report_name
 )
-MEMORY = Kind("a size with its unit, such as 512m or 4g", _matching("[1-9][0-9]*[bkmgBKMG]"), str.lower)
+MEMORY = Kind("a size with its unit, such as 512m or 4g", _text_type("[1-9][0-9]*[bkmgBKMG]"), str.lower)
 PROCESSORS = Kind("a number of processors above 0, such as 2 or 0.5", Annotated[float, Meta(gt=0, le=1024)], read=float)
-# A comma or a colon would mean something else to docker.
+# A comma, a colon and a link upwards would mean something else to docker.
 PLACES = each(
     Kind(
         "an absolute path or one from ~/, with `:rw` at its end if it may be written",
-        _matching(r"(/|~/)[^\0:,\n]+(:rw)?"),
-        _place,
+        _text_type(r"(?!.*/\.\.(/|:rw|\Z))(/|~/)[^\0:,\n]+(:rw)?"),
     )
 )
-VARIABLES = each(Kind("the name of an environment variable", _matching("[A-Za-z_][A-Za-z0-9_]*")))
-IMAGE = Kind("the name of an image, such as my-image:latest", _matching("[A-Za-z0-9][A-Za-z0-9._/:@-]*"))
+VARIABLES = each(Kind("the name of an environment variable", _text_type("[A-Za-z_][A-Za-z0-9_]*")))
+IMAGE = Kind("the name of an image, such as my-image:latest", _text_type("[A-Za-z0-9][A-Za-z0-9._/:@-]*"))

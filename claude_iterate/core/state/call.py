@@ -29,10 +29,7 @@ class Spending(msgspec.Struct, frozen=True):
 
 
 class Call(msgspec.Struct, frozen=True):
-    """One call; `number` is the iteration's, 0 for a review or a one-off call; `resumes` is the session it resumed.
-
-    A struct, because most of what Claude prints makes a new one, and `replace` makes it in a tenth of the time that
-    `_replace` of a named tuple takes."""
+    """One call; `number` is the iteration's, 0 for a review or a one-off call; `resumes` is the session it resumed."""
 
     number: int
     started: float
@@ -91,12 +88,12 @@ def advance(now: Call, entry: events.Entry) -> Call:
     return now if step is None else step(now, entry.event, entry.elapsed)
 
 
-def _tool_called(now: Call, event: events.ToolCalled, elapsed: float) -> Call:
+def _on_tool_called(now: Call, event: events.ToolCalled, elapsed: float) -> Call:
     opened = (*now.open_tools[-_OPEN_KEPT:], (event, elapsed))
     return replace(now, open_tools=opened, tools=now.tools + 1, last_tool=event, rejected=None, retrying=False)
 
 
-def _tool_answered(now: Call, event: events.ToolAnswered, _elapsed: float) -> Call:
+def _on_tool_answered(now: Call, event: events.ToolAnswered, _elapsed: float) -> Call:
     identity = event.id
     opened = tuple([tool for tool in now.open_tools if tool[0].id != identity])
     if not event.is_error and not now.tool_error:
@@ -107,23 +104,19 @@ def _tool_answered(now: Call, event: events.ToolAnswered, _elapsed: float) -> Ca
     return replace(now, open_tools=opened, tool_error="" if failed and failed == now.failed else now.tool_error)
 
 
-def _said(now: Call, event: events.Said, _elapsed: float) -> Call:
+def _on_said(now: Call, event: events.Said, _elapsed: float) -> Call:
     if event.error:
         return replace(now, error_said=event.text, error_sort=event.error)
     if event.parent:
-        return _answered(now, event, _elapsed)
+        return _on_answer(now, event, _elapsed)
     return replace(now, said=now.said + len(event.text) + event.cut, rejected=None, retrying=False)
 
 
-def _answered(now: Call, _event: events.Said | events.Thought, _elapsed: float) -> Call:
+def _on_answer(now: Call, _event: events.Said | events.Thought, _elapsed: float) -> Call:
     return replace(now, rejected=None, retrying=False) if now.in_doubt else now
 
 
-def _retried(now: Call, _event: events.ApiRetried, _elapsed: float) -> Call:
-    return now if now.retrying else replace(now, retrying=True)
-
-
-def _result_reported(now: Call, event: events.ResultReported, elapsed: float) -> Call:
+def _on_result_reported(now: Call, event: events.ResultReported, elapsed: float) -> Call:
     usage = now.usage if event.untold else None
     if now.cut is not None and now.result is not None:
         # What Claude says when we end it does not unsay the result it gave before; its costs count.
@@ -138,13 +131,13 @@ def _result_reported(now: Call, event: events.ResultReported, elapsed: float) ->
     return replace(now, usage=usage, result=event, result_at=elapsed)
 
 
-def _session_opened(now: Call, event: events.SessionOpened, _elapsed: float) -> Call:
+def _on_session_opened(now: Call, event: events.SessionOpened, _elapsed: float) -> Call:
     """A further prompt in the same process (a background task has ended) takes the last result back."""
     by_schema = now.by_schema or event.by_schema
     return replace(now, session=event.session or now.session, result_at=None, by_schema=by_schema)
 
 
-def _task_told(now: Call, event: events.TaskStarted | events.TaskEnded, elapsed: float) -> Call:
+def _on_task_event(now: Call, event: events.TaskStarted | events.TaskEnded, elapsed: float) -> Call:
     """The ledger of sub-agents and background commands."""
     others = tuple([task for task in now.open_tasks[-_OPEN_TASKS_KEPT:] if task[0].id != event.id])
     if isinstance(event, events.TaskStarted):
@@ -152,7 +145,7 @@ def _task_told(now: Call, event: events.TaskStarted | events.TaskEnded, elapsed:
     return _with_open_tasks(now, others, elapsed)
 
 
-def _tasks_listed(now: Call, event: events.TasksListed, elapsed: float) -> Call:
+def _on_tasks_listed(now: Call, event: events.TasksListed, elapsed: float) -> Call:
     """Claude Code's own list corrects the ledger: an end that was not reported is one all the same."""
     since = {task.id: began for task, began in now.open_tasks}
     return _with_open_tasks(now, tuple((task, since.get(task.id, elapsed)) for task in event.tasks), elapsed)
@@ -164,13 +157,13 @@ def _with_open_tasks(now: Call, tasks: tuple[tuple[events.TaskStarted, float], .
     return replace(now, open_tasks=tasks, result_at=at)
 
 
-def _tool_denied(now: Call, event: events.ToolDenied, _elapsed: float) -> Call:
+def _on_tool_denied(now: Call, event: events.ToolDenied, _elapsed: float) -> Call:
     given = next((tool.input for tool, _ in now.open_tools if tool.id == event.id), {})
     denial = events.Denial(event.tool or "a tool", request_of(given), event.said, event.why)
     return replace(now, denials=(*now.denials[-_DENIALS_KEPT:], denial))
 
 
-def _limit_reported(now: Call, event: events.LimitReported, _elapsed: float) -> Call:
+def _on_limit_reported(now: Call, event: events.LimitReported, _elapsed: float) -> Call:
     if event.status == "rejected":
         return replace(now, rejected=event)
     if now.rejected is not None and event.window == now.rejected.window:
@@ -178,26 +171,22 @@ def _limit_reported(now: Call, event: events.LimitReported, _elapsed: float) -> 
     return now
 
 
-def _error_printed(now: Call, event: events.ErrorPrinted, _elapsed: float) -> Call:
-    return replace(now, stderr=(now.stderr + event.text + "\n")[-STDERR_KEPT:])
-
-
 _STEPS: dict[type, Callable[[Call, Any, float], Call]] = {
-    events.ToolCalled: _tool_called,
-    events.ToolAnswered: _tool_answered,
-    events.Said: _said,
-    events.Thought: _answered,
-    events.ApiRetried: _retried,
-    events.ResultReported: _result_reported,
+    events.ToolCalled: _on_tool_called,
+    events.ToolAnswered: _on_tool_answered,
+    events.Said: _on_said,
+    events.Thought: _on_answer,
+    events.ApiRetried: lambda now, _event, _elapsed: now if now.retrying else replace(now, retrying=True),
+    events.ResultReported: _on_result_reported,
     events.UsageReported: lambda now, event, _elapsed: replace(now, usage=event),
-    events.SessionOpened: _session_opened,
+    events.SessionOpened: _on_session_opened,
     events.ContextCompacted: lambda now, _event, _elapsed: replace(now, compactions=now.compactions + 1),
-    events.TaskStarted: _task_told,
-    events.TaskEnded: _task_told,
-    events.TasksListed: _tasks_listed,
-    events.ToolDenied: _tool_denied,
-    events.LimitReported: _limit_reported,
-    events.ErrorPrinted: _error_printed,
+    events.TaskStarted: _on_task_event,
+    events.TaskEnded: _on_task_event,
+    events.TasksListed: _on_tasks_listed,
+    events.ToolDenied: _on_tool_denied,
+    events.LimitReported: _on_limit_reported,
+    events.ErrorPrinted: lambda now, event, _: replace(now, stderr=(now.stderr + event.text + "\n")[-STDERR_KEPT:]),
     events.CutStarted: lambda now, event, _elapsed: replace(now, cut=now.cut or event),
     events.AgentExited: lambda now, event, _elapsed: replace(now, exit_code=event.code),
 }

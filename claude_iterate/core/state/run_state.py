@@ -1,7 +1,6 @@
-"""The state of a run: what its entries come to, in groups that change together. `core.state.steps` folds it.
+"""The state of a run: what its entries add up to, in groups that change together. `core.state.fold` makes it.
 
-Counters live here, never in a file of their own, so a crash cannot make them disagree with the journal. Named tuples,
-because mypy checks the names in their `_replace`.
+Counters live here, never in a file of their own, so a crash cannot make them disagree with the journal.
 """
 
 from __future__ import annotations
