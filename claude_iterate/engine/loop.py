@@ -36,6 +36,7 @@ from claude_iterate.workspace import task_file
 from claude_iterate.workspace.files.restorable_file import Identity
 from claude_iterate.workspace.run_folder import notes, run_folder
 from claude_iterate.workspace.run_folder.run_folder import RunFolder
+from claude_iterate.workspace.run_folder.status_file import StatusWatch
 
 _ANSWER = 0.1
 """Seconds between two looks for the answer while a question is open."""
@@ -70,6 +71,7 @@ class Engine:
         self._reports = StatusReports(spec, recorder)
         self._conditions = StopConditions(spec.settings.stop, recorder)
         self._inbox = Inbox()
+        self._watch = contextlib.ExitStack()
         self._watched: Identity | None = None
         self._steering = Steering(spec, recorder)
         self._summarise = summarise
@@ -90,7 +92,7 @@ class Engine:
             self._summarise_progress()
             self._prepare_proof(supervisor)
             self._watch_reports()
-            afterwards.callback(self._reports.close)
+            afterwards.callback(self._watch.close)
             while self._step(dispatcher, supervisor):
                 pass
         return self._state
@@ -130,13 +132,16 @@ class Engine:
 
     def _watch_reports(self) -> None:
         """From the first call on, and again when the folder is another one; only iterations report."""
-        self._watched = self._place.identity
+        self._watched, post = self._place.identity, self._inbox.post
+        self._watch.close()
         if self._spec.purpose == Purpose.RUN and self._spec.settings.notification.status_watch.enabled:
-            touched, failed = StatusTouched(), "Changes of the report are told at the end of each iteration only"
-            self._reports.watch(
-                lambda: self._inbox.post(touched),
-                lambda why: self._inbox.post(events.Warned(f"{failed}: {why}")),
+            failed = "Changes of the report are told at the end of each iteration only"
+            watch = StatusWatch(
+                self._spec.layout.status,
+                lambda: post(StatusTouched()),
+                lambda why: post(events.Warned(f"{failed}: {why}")),
             )
+            self._watch.callback(watch.close)
 
     def _prepare_proof(self, supervisor: Supervisor) -> None:
         """Before the first call: Claude has changed nothing yet."""

@@ -7,6 +7,7 @@ from its answer.
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -53,7 +54,7 @@ class Proof:
             case RunCheck():
                 self._run_check(step)
             case HoldReview(depth):
-                ReviewCall(self._supervisor, depth, self._project).hold()
+                hold_review(self._supervisor, depth, self._project)
             case JudgeClaim():
                 self._judge()
 
@@ -95,71 +96,63 @@ class Proof:
         return replace(self._supervisor.facts(), inspection=self.inspection)
 
 
-class ReviewCall:
-    """One review of the last claim: Claude looks once more, with fresh context. `project` is what it is to look at."""
-
-    def __init__(self, supervisor: Supervisor, depth: str, project: ProjectState) -> None:
-        self._supervisor = supervisor
-        self._spec = supervisor.spec
-        self._recorder = supervisor.recorder
-        self._depth = depth
-        self._project = project
-
-    def hold(self) -> None:
-        """From `ReviewStarted` to `ReviewFinished`."""
-        began, depth = self._recorder.now(), self._depth
-        schema_call.warn_if_unknown(self._recorder, self._project)
-        question = SchemaQuestion(
-            lambda: self._spec.review_texts(depth, review.DEPTHS[depth]),
-            review.SCHEMA,
-            f"review-{self._recorder.state.claim.judged + 1}-{os.urandom(2).hex()}",
-            lambda size: events.ReviewStarted(depth, size),
+def hold_review(supervisor: Supervisor, depth: str, project: ProjectState) -> None:
+    """One review of the last claim, from `ReviewStarted` to `ReviewFinished`: Claude looks once more, with fresh
+    context. `project` is what it is to look at."""
+    spec, recorder = supervisor.spec, supervisor.recorder
+    began = recorder.now()
+    schema_call.warn_if_unknown(recorder, project)
+    question = SchemaQuestion(
+        lambda: spec.review_texts(depth, review.DEPTHS[depth]),
+        review.SCHEMA,
+        f"review-{recorder.state.claim.judged + 1}-{os.urandom(2).hex()}",
+        lambda size: events.ReviewStarted(depth, size),
+    )
+    answer = schema_call.ask(supervisor, question)
+    outcome = answer.outcome
+    unheld = outcome.kind in RETRIED | ENDING_FAILURES | {Kind.INTERRUPTED}
+    if unheld:
+        found = Review(UNHELD, outcome.message or outcome.kind)
+    else:
+        found = _judge(supervisor, answer, project)
+        if found.requirements:
+            found = _write_report(spec.report, review.render_report(found, spec.layout.name, depth)) or found
+    spent = recorder.state.spending
+    recorder.record(
+        events.ReviewFinished(
+            verdict=found.verdict,
+            summary=found.summary,
+            findings=found.findings,
+            report=str(spec.report),
+            duration=recorder.now() - began,
+            cost_usd=spent.cost_usd,
+            outcome=outcome if unheld else None,
+            tokens=spent.tokens,
+            cost_is_lower_bound=spent.at_least,
+            project=project.identity,
+            requirements=tuple(
+                replace(one, evidence=shorten(one.evidence, _LONGEST_EVIDENCE)) for one in found.requirements
+            ),
         )
-        answer = schema_call.ask(self._supervisor, question)
-        if answer.outcome.kind in RETRIED | ENDING_FAILURES | {Kind.INTERRUPTED}:
-            found = Review(UNHELD, answer.outcome.message or answer.outcome.kind)
-        else:
-            found = self._judge(answer)
-            if found.requirements:
-                found = self._keep(found) or found
-        self._record_end(found, answer.outcome, began)
+    )
 
-    def _judge(self, answer: SchemaAnswer) -> Review:
-        outcome = answer.outcome
-        if answer.trouble or outcome.kind not in FINE:
-            return Review(INVALID, answer.trouble or outcome.message or outcome.kind)
-        if changed := look_at_project(self._supervisor).changes_since(self._project):
-            moved = "the review changed the project that it was to look at, or something else did meanwhile"
-            return Review(INVALID, f"{moved}: {join_names(changed)}")
-        asked = requirements.requirements_in(answer.texts.instructions if answer.texts is not None else "")
-        return review.judge(answer.document or {}, asked)
 
-    def _keep(self, found: Review) -> Review | None:
-        """Write the report; a review whose report cannot be kept is not evidence."""
-        path = self._spec.report
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            untrusted_files.write_text(path, review.render_report(found, self._spec.layout.name, self._depth))
-        except OSError as error:
-            return Review(INVALID, f"{path} cannot be written: {error.strerror}")
-        return None
+def _judge(supervisor: Supervisor, answer: SchemaAnswer, project: ProjectState) -> Review:
+    outcome = answer.outcome
+    if answer.trouble or outcome.kind not in FINE:
+        return Review(INVALID, answer.trouble or outcome.message or outcome.kind)
+    if changed := look_at_project(supervisor).changes_since(project):
+        moved = "the review changed the project that it was to look at, or something else did meanwhile"
+        return Review(INVALID, f"{moved}: {join_names(changed)}")
+    asked = requirements.requirements_in(answer.texts.instructions if answer.texts is not None else "")
+    return review.judge(answer.document or {}, asked)
 
-    def _record_end(self, found: Review, outcome: events.Outcome, began: float) -> None:
-        spent = self._recorder.state.spending
-        self._recorder.record(
-            events.ReviewFinished(
-                verdict=found.verdict,
-                summary=found.summary,
-                findings=found.findings,
-                report=str(self._spec.report),
-                duration=self._recorder.now() - began,
-                cost_usd=spent.cost_usd,
-                outcome=outcome if found.verdict == UNHELD else None,
-                tokens=spent.tokens,
-                cost_is_lower_bound=spent.at_least,
-                project=self._project.identity,
-                requirements=tuple(
-                    replace(one, evidence=shorten(one.evidence, _LONGEST_EVIDENCE)) for one in found.requirements
-                ),
-            )
-        )
+
+def _write_report(path: Path, text: str) -> Review | None:
+    """A review whose report cannot be kept is not evidence."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        untrusted_files.write_text(path, text)
+    except OSError as error:
+        return Review(INVALID, f"{path} cannot be written: {error.strerror}")
+    return None

@@ -4,7 +4,6 @@ it is a report of this iteration."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -45,18 +44,6 @@ class StatusReports:
         self._began = 0.0
         self.due = float("inf")
         self._first_touch = 0.0
-        self._watch: status_file.StatusWatch | None = None
-
-    def watch(self, touched: Callable[[], None], failed: Callable[[str], None]) -> None:
-        """Have the file watched from now on, also when its folder is another one than before."""
-        self.close()
-        self._watch = status_file.StatusWatch(self._path, touched, failed)
-
-    def close(self) -> None:
-        """Watch the file no longer."""
-        watch, self._watch = self._watch, None
-        if watch is not None:
-            watch.close()
 
     def expect_change(self, now: float) -> None:
         """The file may have changed. Every change restarts the wait for quiet; but one that never comes is not waited
