@@ -111,19 +111,6 @@ def test_own_files_are_no_work(tmp_path: Path) -> None:
     assert not run.iteration(3, nothing).notes
 
 
-def test_a_taken_back_change_is_no_work(tmp_path: Path) -> None:
-    """The same content again, whatever its time."""
-    (tmp_path / "a").write_text("1")
-    run = Run(tmp_path)
-
-    def revert() -> None:
-        (tmp_path / "a").write_text("2")
-        (tmp_path / "a").write_text("1")
-        os.utime(tmp_path / "a", (5, 5))
-
-    assert run.iteration(1, revert).progress == ()
-
-
 @pytest.mark.needs_git
 def test_in_a_repository_each_iteration_has_a_snapshot(tmp_path: Path) -> None:
     """The first one from before it; commits count, though the tree is clean afterwards."""

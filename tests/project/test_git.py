@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
 from claude_iterate.project.git import has_had_text
+from tests.project.repository import Repository
 
 pytestmark = pytest.mark.needs_git
 TEXT = b'{"complete": true, "lastUpdated": "monday"}\n'
@@ -18,20 +18,12 @@ EARLIER, NOW = time.time() - 7 * 86400, time.time() - 3600
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    git(tmp_path, "init", "-q")
-    return tmp_path
-
-
-def git(root: Path, *arguments: str) -> None:
-    who = [word for part in ("name", "email") for word in ("-c", f"user.{part}=t")]
-    nothing = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
-    subprocess.run(["git", *who, *arguments], cwd=root, env=os.environ | nothing, check=True, capture_output=True)
+    return Repository(tmp_path / "project").root
 
 
 def commit(root: Path, text: bytes, at: float) -> None:
     (root / "status").write_bytes(text)
-    git(root, "add", "-A")
-    git(root, "commit", "-q", "-m", "x")
+    Repository(root).commit()
     for file in (root / ".git" / "objects").rglob("*"):
         if file.is_file():
             os.utime(file, (at, at))
@@ -44,7 +36,7 @@ def test_a_text_that_was_committed_before_is_known(root: Path) -> None:
     (root / "below").mkdir()
     assert has_had_text(root, TEXT, NOW)
     assert has_had_text(root / "below", TEXT, NOW)
-    git(root, "gc", "-q")
+    Repository(root).git("gc", "-q")
     assert has_had_text(root, TEXT, NOW)
 
 

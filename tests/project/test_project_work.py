@@ -106,18 +106,6 @@ def test_a_commit_counts_although_the_tree_is_clean(tmp_path: Path) -> None:
 
 
 @pytest.mark.needs_git
-def test_a_look_goes_on_from_that_of_a_killed_run(tmp_path: Path) -> None:
-    """Its tree and HEAD are known from the journal."""
-    repository = Repository(tmp_path / "project")
-    repository.commit()
-    first = of(repository.root, "auto").look(0)
-    repository.write(a="2")
-    repository.commit()
-    later = of(repository.root, "auto", run="000002-x").look(1, since=(first.tree, first.head))
-    assert (later.changes, later.commits) == ({"a": "A"}, 1)
-
-
-@pytest.mark.needs_git
 def test_files_that_are_left_out_are_seen_by_their_marks(tmp_path: Path) -> None:
     """A secret is not stored, and its change is one all the same."""
     repository = Repository(tmp_path / "project")
@@ -143,29 +131,6 @@ def test_the_store_hides_itself(tmp_path: Path) -> None:
     repository = Repository(tmp_path / "project")
     assert repository.git("status", "--porcelain") == "?? a"
     assert of(tmp_path / "project", "auto").look(0).how == "git"
-
-
-@pytest.mark.needs_git
-def test_only_the_newest_runs_keep_their_snapshots(tmp_path: Path) -> None:
-    """The fifth from last is the oldest that stays."""
-    repository = Repository(tmp_path / "project")
-    repository.commit()
-    for number in range(1, 8):
-        work = of(repository.root, "auto", run=f"00000{number}-x")
-        work.begin(0, None)
-    refs = repository.git("for-each-ref", "--format=%(refname)", "refs/claude-iterate").split("\n")
-    assert [ref.split("/")[3] for ref in refs] == [f"00000{number}-x" for number in range(3, 8)]
-
-
-def test_a_repository_that_fails_is_a_problem_and_no_error(tmp_path: Path) -> None:
-    """What changed is then not known, and the reason is told."""
-    if not any(os.access(f"{folder}/git", os.X_OK) for folder in os.environ["PATH"].split(":")):
-        pytest.skip("there is no git: install it (on Debian and Ubuntu: apt install git)")
-    repository = Repository(tmp_path / "project")
-    (repository.git_folder / "claude-iterate").write_text("in the way")
-    look = of(repository.root, "auto").look(0)
-    assert look.changes is None
-    assert look.problem
 
 
 def test_more_files_than_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

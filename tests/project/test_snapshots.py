@@ -61,18 +61,6 @@ def test_a_ref_holds_each_snapshot(repository: Repository) -> None:
     assert "claude-iterate" not in repository.git("log", "--all", "--oneline", "--decorate")
 
 
-def test_what_was_reverted_made_no_difference(repository: Repository) -> None:
-    """A change that was taken back gives the same tree again; a touched file is no change."""
-    before = repository.take()
-    (repository.root / "a").write_text("other\n")
-    assert repository.take().tree != before.tree
-    (repository.root / "a").write_text("one\n")
-    os.utime(repository.root / "b", (1, 1))
-    after = repository.take()
-    assert after.tree == before.tree
-    assert repository.snapshots.differences(before.tree, after.tree) == {}
-
-
 def test_commits_are_counted(repository: Repository) -> None:
     """The tree is as clean as before, and the commits between two snapshots are known; an amended one counts once."""
     before = repository.take()
@@ -182,35 +170,19 @@ def test_a_detached_head(repository: Repository) -> None:
     assert (taken.head, taken.branch) == (repository.git("rev-parse", "HEAD"), "")
 
 
-def conflict(repository: Repository) -> None:
+def test_in_the_middle_of_a_merge(repository: Repository) -> None:
+    """What is on disk is captured, with its marks of conflict; the merge stays under way."""
     repository.git("checkout", "-q", "-b", "other")
     repository.write(a="theirs\n")
     repository.commit()
     repository.git("checkout", "-q", "main")
     repository.write(a="ours\n")
     repository.commit()
-
-
-def test_in_the_middle_of_a_merge(repository: Repository) -> None:
-    """What is on disk is captured, with its marks of conflict; the merge stays under way."""
-    conflict(repository)
     repository.git("merge", "-q", "other", ok=False)
     assert "<<<<<<<" in repository.files(repository.take().tree)["a"]
     assert repository.git("status", "--porcelain") == "UU a"
     (repository.root / "a").unlink()
     assert "a" not in repository.files(repository.take().tree)
-
-
-def test_in_the_middle_of_a_rebase(repository: Repository) -> None:
-    """The rebase can go on afterwards."""
-    conflict(repository)
-    repository.git("rebase", "-q", "other", ok=False)
-    repository.take()
-    repository.write(a="both\n")
-    repository.git("add", "a")
-    repository.take()
-    repository.git("-c", "core.editor=true", "rebase", "--continue")
-    assert repository.files(repository.take().tree)["a"] == "both"
 
 
 def test_a_submodule_is_its_commit(repository: Repository, tmp_path: Path) -> None:
@@ -466,18 +438,6 @@ def test_modes_are_ignored_where_git_ignores_them(repository: Repository) -> Non
     assert repository.take().tree == before.tree
 
 
-def test_uncommitted_work_outlives_what_an_agent_does(repository: Repository) -> None:
-    """`reset --hard`, `clean -fdx` and `gc --prune=now` take nothing from a snapshot."""
-    repository.write(a="work", new="more work")
-    taken = repository.take()
-    repository.git("reset", "-q", "--hard")
-    repository.git("clean", "-qfdx")
-    repository.git("reflog", "expire", "--expire=now", "--all")
-    repository.git("gc", "-q", "--prune=now")
-    found = repository.files(taken.tree)
-    assert (found["a"], found["new"]) == ("work", "more work")
-
-
 @pytest.mark.parametrize("name", ["a..b", "x.lock", "dot.", "a.b"])
 def test_any_workspace_name_makes_a_ref(repository: Repository, name: str) -> None:
     """Some names of workspaces are no names of refs."""
@@ -508,21 +468,6 @@ def test_what_the_user_does_not_want_to_count(repository: Repository) -> None:
     repository.write(a="2", **{"x.out": "1"})
     (repository.root / "deep" / "er" / "c").write_text("changed")
     assert repository.snapshots.differences(before.tree, repository.take().tree) == {"a": "M"}
-
-
-def test_old_runs_let_go(repository: Repository) -> None:
-    """Snapshots of a run can be forgotten; those of others and of other workspaces stay."""
-    for run in ("000001-x", "000002-x"):
-        repository.again(run=run)
-        repository.write(a=run)
-        repository.take()
-    repository.again(workspace="other", run="000001-x")
-    repository.take()
-    repository.again(run="000003-x")
-    assert repository.snapshots.runs() == ["000001-x", "000002-x"]
-    repository.snapshots.forget({"000001-x"})
-    assert repository.snapshots.runs() == ["000002-x"]
-    assert repository.git("for-each-ref", "--format=x", "refs/claude-iterate/other")
 
 
 def test_a_file_that_vanishes_meanwhile(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
