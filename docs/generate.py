@@ -14,8 +14,6 @@ from typing import Any
 
 import claude_versions_page
 import click
-import conditions
-import hook_page
 import json_forms
 import msgspec
 
@@ -31,8 +29,10 @@ from claude_iterate.core.outcomes.classes import CLASSES, COUNTED_FAILURES, ENDI
 from claude_iterate.core.reports import status
 from claude_iterate.core.rules.between import BETWEEN_RULES, PROOF_RULES, STARTING_RULES
 from claude_iterate.core.rules.during import CHECK_RULES, HOOK_RULES, RUNNING_RULES
+from claude_iterate.core.rules.hooks import FACTS, PREFIX
 from claude_iterate.core.rules.steering import REQUEST_RULES, stop_signal
 from claude_iterate.core.settings.declared import Setting, catalogue
+from claude_iterate.core.state.condition import CHANGES, CONDITIONS, KILLED
 
 REFERENCE = Path(__file__).parent / "reference"
 NOTICE = "<!-- Made from the code by docs/generate.py. Change the code, then run it again. -->"
@@ -53,6 +53,47 @@ def code(text: str) -> str:
 def sentence(text: str | None) -> str:
     """A docstring on one line."""
     return " ".join((text or "").split())
+
+
+def conditions() -> list[str]:
+    """What a run is doing: the words and what they mean, then the diagram."""
+    words = [*CONDITIONS.items(), (KILLED, "The runner was killed. `run` goes on where it was.")]
+    return [
+        "# What a run is doing",
+        "",
+        "One word, the same in `list`, `show` and JSON (`condition` of a run, `state` of a workspace): while the run",
+        "goes on what it is doing, then the reason why it ended.",
+        "",
+        *table(("Word", "Means"), ((f"`{word}`", meaning) for word, meaning in words)),
+        "The reasons: " + ", ".join(f"`{reason}`" for reason in ENDINGS) + "; see [exit codes](exit-codes.md).",
+        "",
+        "Which condition follows which, and by which [event](events.md):",
+        "",
+        "```mermaid",
+        "stateDiagram-v2",
+        *(f"    {before} --> {after}: {', '.join(by)}" for (before, after), by in CHANGES.items()),
+        "```",
+        "",
+        "A run that goes on with a killed one begins where that one was. A run that is killed in any condition is",
+        f"`{KILLED}`.",
+    ]
+
+
+def hook_facts() -> list[str]:
+    """What a hook gets to know: the variables and the keys of the JSON object, from the one table."""
+    return [
+        "# What a hook gets to know",
+        "",
+        "As variables in its environment, and as one JSON object on a line on its standard input. All variables are",
+        "set; what is not known is empty, or `null` in JSON. How to write one: [hooks](../how-to/hooks.md).",
+        "",
+        "| Variable | Key | Says |",
+        "| --- | --- | --- |",
+        *(f"| `{PREFIX}{fact.name}` | `{fact.key}` | {fact.sentence} |" for fact in FACTS),
+        "",
+        "The object has three more keys: `format` (1), `status` (the last report, or `null`) and `lastIteration` (the",
+        "[event](events.md) `IterationFinished` of the last iteration, or `null`).",
+    ]
 
 
 def commands() -> list[str]:
@@ -308,8 +349,8 @@ PAGES: dict[str, Callable[[], list[str]]] = {
     "exit-codes": exit_codes,
     "rules": rules,
     "outcomes": outcomes,
-    "conditions": conditions.page,
-    "hooks": hook_page.page,
+    "conditions": conditions,
+    "hooks": hook_facts,
     "claude-code-versions": claude_versions_page.page,
     "json": json_forms.page,
 }

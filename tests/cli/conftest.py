@@ -6,9 +6,9 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -17,17 +17,40 @@ from claude_iterate.workspace.project import Project
 from tests.package_path import PACKAGES
 
 
-class Answer(NamedTuple):
+class Answer:
     """What a command answered."""
 
-    code: int
-    out: str
-    err: str
+    def __init__(self, words: Sequence[str], code: int, out: str, err: str) -> None:
+        self.words = words
+        self.code = code
+        self.out = out
+        self._err = err
+        self._mentioned = False
+
+    @property
+    def err(self) -> str:
+        self._mentioned = True
+        return self._err
 
     @property
     def document(self) -> Any:
         """Standard output as exactly one JSON document."""
         return json.loads(self.out)
+
+    def __iter__(self) -> Iterator[int | str]:
+        return iter((self.code, self.out, self.err))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Answer | tuple) and tuple(self) == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def surprises(self) -> list[str]:
+        """What a command that looks or sets says on standard error beside the next step, unless the test read it."""
+        if self._mentioned or self.code != 0 or self.words[:1] not in (("list",), ("show",), ("config",), ("setup",)):
+            return []
+        return [line for line in self._err.splitlines() if not line.startswith("Next: ")]
 
 
 Type = Callable[..., Answer]
@@ -70,8 +93,9 @@ def claude(environ: dict[str, str], tmp_path: Path) -> Path:
 @pytest.fixture
 def typed(
     folder: Path, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Type:
-    """Type a command line, within this process."""
+) -> Iterator[Type]:
+    """Type a command line, within this process. What it prints unasked, such as a warning, must be mentioned."""
+    answers: list[Answer] = []
     for name in list(os.environ):
         if not name.startswith(("PYTEST", "PYTHON", "COV")):
             monkeypatch.delenv(name)
@@ -82,9 +106,11 @@ def typed(
     def run(*words: str) -> Answer:
         code = main(words)
         out, err = capfd.readouterr()
-        return Answer(code, out, err)
+        answers.append(Answer(words, code, out, err))
+        return answers[-1]
 
-    return run
+    yield run
+    assert [line for answer in answers for line in answer.surprises] == []
 
 
 @pytest.fixture
@@ -101,7 +127,7 @@ def called(folder: Path, environ: dict[str, str]) -> Type:
             timeout=120,
             check=False,
         )
-        return Answer(done.returncode, done.stdout.decode(), done.stderr.decode())
+        return Answer(words, done.returncode, done.stdout.decode(), done.stderr.decode())
 
     return run
 

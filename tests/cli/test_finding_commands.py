@@ -129,7 +129,8 @@ def test_a_misspelt_variable_is_told(typed: Type, project: Project, monkeypatch:
         assert answer.code == 0
         assert answer.err.count("CLAUDE_ITERATE_MAX_ITERATION is not a setting") == 1
         assert "Did you mean CLAUDE_ITERATE_MAX_ITERATIONS?" in answer.err
-    assert typed("list", "--json").document["workspaces"]
+    listed = typed("list", "--json")
+    assert (bool(listed.document["workspaces"]), "MAX_ITERATION is" in listed.err) == (True, True)
     told = typed("doctor")
     assert (told.out + told.err).count("CLAUDE_ITERATE_MAX_ITERATION is not a setting") == 1
 
@@ -206,8 +207,8 @@ def test_signs_look_as_they_do_in_a_run(
     project.create("w")
     assert typed("config", "delay", "3").out == f"\x1b[32m✓ delay = 3  ({folder / '.claude-iterate.toml'})\x1b[0m\n"
     monkeypatch.setenv("CLAUDE_ITERATE_DELAI", "3")
-    assert typed("list").err.startswith("\x1b[33m⚠ CLAUDE_ITERATE_DELAI is not a setting")
-    typed("config", "notify.url", "http://127.0.0.1:1/")
+    for words in (["list"], ["config", "notify.url", "http://127.0.0.1:1/"]):
+        assert typed(*words).err.startswith("\x1b[33m⚠ CLAUDE_ITERATE_DELAI is not a setting")
     assert "\x1b[31m❌ Not delivered to 127.0.0.1: " in typed("notify", "test").err
 
 

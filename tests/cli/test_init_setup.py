@@ -150,7 +150,7 @@ def test_setup_makes_a_workspace_of_a_folder_that_lost_its_metadata(
     layout.metadata.unlink()
     layout.status.write_text("{}")
     stdin(b"- one\n")
-    assert typed("setup", "w").code == 0
+    assert "w had no .metadata.json; it has a new one." in typed("setup", "w").err
     assert (layout.instructions.read_text(), layout.status.exists()) == ("- one\n", True)
     assert typed("show", "w").code == 0
 

@@ -14,7 +14,7 @@ from tests.recording_receiver import Receiver
 
 def test_it_arrives(typed: Type, receiver: Receiver) -> None:
     """Status and answer are shown; exit 0."""
-    typed("config", "notify.url", receiver.url)
+    assert "holds a secret" in typed("config", "notify.url", receiver.url).err
     answer = typed("notify", "test")
     assert (answer.code, answer.out) == (0, "✓ Delivered to 127.0.0.1 (200)\nthank you\n")
     (got,) = receiver.received
@@ -23,7 +23,7 @@ def test_it_arrives(typed: Type, receiver: Receiver) -> None:
 
 def test_it_is_refused(typed: Type, receiver: Receiver) -> None:
     """The receiver's words are shown; exit 1, after one try."""
-    typed("config", "notify.url", receiver.url)
+    assert "holds a secret" in typed("config", "notify.url", receiver.url).err
     receiver.answers = [(503, {})]
     answer = typed("notify", "test")
     assert (answer.code, answer.out) == (1, "thank you\n")
@@ -33,7 +33,7 @@ def test_it_is_refused(typed: Type, receiver: Receiver) -> None:
 
 def test_as_json(typed: Type, receiver: Receiver) -> None:
     """One document, good or bad."""
-    typed("config", "notify.url", receiver.url)
+    assert "holds a secret" in typed("config", "notify.url", receiver.url).err
     typed("config", "notify.format", "slack")
     expected = {"delivered": True, "host": "127.0.0.1", "format": "slack", "status": 200, "answer": "thank you"}
     assert typed("notify", "test", "--json").document == expected | {"problem": None}

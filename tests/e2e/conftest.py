@@ -6,6 +6,7 @@ The fixture `terminal`: a command of it on a terminal with a person before it.
 from __future__ import annotations
 
 import importlib
+import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -14,13 +15,30 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from claude_iterate.selftest.harness.scripted_project import COMMAND_LINE, PATIENCE, Done, ScriptedProject, until
+from claude_iterate.selftest.harness.script_steps import usage_limit
+from claude_iterate.selftest.harness.scripted_project import (
+    COMMAND_LINE,
+    PATIENCE,
+    Done,
+    ScriptedProject,
+    crowding,
+    until,
+)
 
 if TYPE_CHECKING:
     from tests.e2e.terminal import Open, Terminal
 
-__all__ = ["PATIENCE", "ROOT", "Done", "Loop", "loop", "until"]
+__all__ = ["PATIENCE", "ROOT", "Done", "Loop", "crowding", "loop", "until"]
 ROOT = Path(__file__).parents[2]
+FIXTURES = ROOT / "tests" / "fixtures"
+Call = list[dict[str, Any]]
+"""The steps of one call of the scripted Claude."""
+DONE: Call = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
+UNDONE: Call = [{"init": {}}, {"status": {"complete": False}}, {"result": {}}]
+HANGING: Call = [{"init": {}}, {"touch": "ready"}, {"hang": True}]
+PATIENT: Call = [{"init": {}}, {"touch": "ready"}, {"wait_for": "go"}, *UNDONE[1:]]
+"""It works until the test calls `loop.go()`, and leaves more to do."""
+LIMITED = usage_limit("You've hit your session limit", 3600)
 _PATCHED = """
 import importlib, sys
 for module, name, value in {changes!r}:
@@ -47,9 +65,71 @@ class Loop(ScriptedProject):
         self._constants += [(module, name, value) for name, value in constants.items()]
         self.program = (sys.executable, "-c", _PATCHED.format(changes=self._constants))
 
+    def set(self, **settings: Any) -> None:
+        """Settings of the environment; `__` stands for the dot of a group: `timeouts__idle="3s"`."""
+        for name, value in settings.items():
+            self.env[f"CLAUDE_ITERATE_{name.upper()}"] = value if isinstance(value, str) else json.dumps(value)
+
+    def checks(self, *commands: str) -> None:
+        """What proves a claim."""
+        self.set(verification__checks=commands)
+
     def start(self, *arguments: str, **more: Any) -> subprocess.Popen[bytes]:
         options: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "program": self.program}
         return super().start(*arguments, **options | more)
+
+    def executable(self, name: str, text: str) -> Path:
+        """A shell script, which is found before all programs of this name."""
+        path = self.folder / "bin" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"#!/bin/sh\n{text}\n")
+        path.chmod(0o755)
+        self.env["PATH"] = f"{path.parent}:{self.env['PATH']}"
+        return path
+
+    def claude(self, text: str) -> None:
+        """Claude is this shell script, which is called for its work only."""
+        version = "case $1 in --version) echo 9.9.9; exit;; esac"
+        self.set(claude__command=str(self.executable("claude", f"{version}\n{text}")))
+
+    def working(self, *flags: str) -> subprocess.Popen[bytes]:
+        """A run whose Claude has touched the file `ready`."""
+        process = self.start_run(*flags)
+        self.until((self.workspace / "ready").exists, "the file `ready`")
+        return process
+
+    def waiting(self, *flags: str) -> subprocess.Popen[bytes]:
+        """A run that waits, for a limit or for Claude."""
+        process = self.start_run(*flags)
+        self.until(lambda: self.events("WaitStarted"), "the wait")
+        return process
+
+    def go(self) -> None:
+        """Claude, which waits for the file `go`, continues."""
+        (self.workspace / "go").touch()
+
+    def kill(self, process: subprocess.Popen[bytes]) -> None:
+        """`kill -9`, until nothing of the run is left."""
+        process.kill()
+        process.wait()
+        self.gone()
+
+    def document(self, *arguments: str) -> Any:
+        """What a command prints with --json."""
+        return json.loads(self.call(*arguments, "--json").out)
+
+    def outcomes(self) -> list[str]:
+        """How each iteration ended."""
+        return [event["outcome"]["kind"] for event in self.events("IterationFinished")]
+
+    def git(self, *words: str, folder: Path | None = None) -> str:
+        """What git prints, in the project or another folder, without any settings of the computer."""
+        who = {f"GIT_{role}_{part}": "a@b" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")}
+        self.env |= who | {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}
+        done = subprocess.run(
+            ["git", *words], cwd=folder or self.root, env=self.env, check=True, capture_output=True, text=True
+        )
+        return done.stdout
 
     def processes(self) -> list[int]:
         """Every living process with our state folder in its environment, except the commands that were started here."""

@@ -12,8 +12,9 @@ import sys
 import termios
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
-from tests.e2e.conftest import PATIENCE, Loop, until
+from tests.e2e.conftest import Loop, until
 
 # What a shell does: it gives its job the terminal, and tells when the job was suspended; one byte on standard input of
 # ours wakes it again. The program is a process group of its own, so that Ctrl-C and Ctrl-Z reach it alone. It is
@@ -37,9 +38,9 @@ while True:
 
 
 class Terminal:
-    """Runs one command on a terminal of its own. With `hangs` nothing is ever read from it, as by a dead connection."""
+    """Runs one command on a terminal of its own."""
 
-    def __init__(self, loop: Loop, *arguments: str, hangs: bool = False) -> None:
+    def __init__(self, loop: Loop, *arguments: str) -> None:
         self._ours, self.theirs = pty.openpty()
         fcntl.ioctl(self.theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 120, 0, 0))
         self.before = termios.tcgetattr(self.theirs)
@@ -57,8 +58,7 @@ class Terminal:
         self._told, self._tells = os.pipe()
         self._watching = threading.Thread(target=self._watch, daemon=True)
         self._open = True
-        if not hangs:
-            self._watching.start()
+        self._watching.start()
 
     def _watch(self) -> None:
         """Until `close`, and no longer: the numbers of its handles may be those of others then."""
@@ -87,22 +87,32 @@ class Terminal:
         """True when keys are shown, as a shell has it."""
         return bool(termios.tcgetattr(self.theirs)[3] & termios.ECHO)
 
+    @property
+    def job(self) -> int:
+        """The process of the command; `process` is the shell before it."""
+        return int(Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text())
+
     def finish(self) -> int:
-        """Its exit code; the terminal must be as it was."""
-        code = self.process.wait(timeout=PATIENCE)
+        """Its exit code, once all that it printed is seen; the terminal must be as it was."""
+        until(lambda: self.process.poll() is not None, what="the end of the command")
         assert termios.tcgetattr(self.theirs) == self.before
-        return code
+        self._stop_watching()
+        while select.select([self._ours], [], [], 0)[0]:
+            self.seen += os.read(self._ours, 65536).decode("utf-8", "replace")
+        return int(self.process.returncode)
+
+    def _stop_watching(self) -> None:
+        if self._watching.is_alive():
+            os.write(self._tells, b"!")
+            self._watching.join()
 
     def close(self) -> None:
         """Take the terminal away, once."""
-        if not self._open:
-            return
-        self._open = False
-        os.close(self._tells)
-        if self._watching.is_alive():
-            self._watching.join()
-        for handle in (self.theirs, self._ours, self._told):
-            os.close(handle)
+        if self._open:
+            self._open = False
+            self._stop_watching()
+            for handle in (self.theirs, self._ours, self._told, self._tells):
+                os.close(handle)
 
 
 Open = Callable[..., Terminal]

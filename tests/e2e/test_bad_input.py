@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import stat
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -97,15 +98,6 @@ def test_torn_metadata(loop: Loop) -> None:
     assert (done.code, "init my-task --force" in done.err) == (1, True)
 
 
-def test_a_file_where_the_runs_belong(loop: Loop) -> None:
-    """It is named, in a run and in a dry run."""
-    loop.make()
-    (loop.workspace / "runs").write_text("")
-    for flags in ([], ["--dry-run"]):
-        done = loop.run(*flags)
-        assert (done.code, f"{loop.workspace / 'runs'} is a link or a file, not a folder" in done.err) == (1, True)
-
-
 @pytest.mark.parametrize("config", [[], "delay", 3, False])
 def test_settings_of_a_workspace_that_are_not_a_table(loop: Loop, config: Any) -> None:
     """File, key and expectation; no command takes it silently, and `init --force` makes it good."""
@@ -170,10 +162,64 @@ def test_a_claude_whose_version_fails(loop: Loop) -> None:
     assert (done.code, "no node" in done.err) == (1, True)
 
 
-def test_a_folder_in_place_of_the_report_is_survived(loop: Loop) -> None:
-    """It was there before the run: a problem that is reported, not a crash."""
+PAUSED: list[dict[str, Any]] = [{"init": {}}, {"wait_for": "go"}, {"status": {"complete": True}}, {"result": {}}]
+
+
+def named(done: Any, path: Path) -> bool:
+    """The message names the file, and the hint is a command that moves it away."""
+    return done.code == 1 and f"{path} is a link or a file" in done.err and f"mv {path} " in done.err
+
+
+@pytest.mark.parametrize("flags", [[], ["--dry-run"]])
+def test_runs(loop: Loop, flags: list[str]) -> None:
+    """Also for a dry run, which writes there first."""
     loop.make()
-    (loop.workspace / ".status.json").mkdir()
-    loop.script([{"init": {}}, {"result": {}}])
-    done = loop.run("-m", "1")
-    assert (done.code, "Reached maximum" in done.out) == (0, True)
+    (loop.workspace / "runs").touch()
+    assert named(loop.run(*flags), loop.workspace / "runs")
+
+
+def test_working(loop: Loop) -> None:
+    """It is made by `init --force`."""
+    loop.make()
+    (loop.workspace / "working").touch()
+    assert named(loop.call("init", "my-task", "--force"), loop.workspace / "working")
+
+
+def test_notes(loop: Loop) -> None:
+    """A note that could not be read is refused."""
+    loop.make()
+    (loop.workspace / "notes").touch()
+    done = loop.call("note", "my-task", "Use tabs.")
+    assert (done.code, "notes/ is a link or a file" in done.err, str(loop.workspace) in done.err) == (1, True, True)
+
+
+@pytest.mark.parametrize("folder", ["archive", "workspaces", "templates"])
+def test_folders_of_the_project(loop: Loop, folder: str) -> None:
+    """Whether the command lists or writes."""
+    loop.make()
+    path = loop.root / "claude-iterate" / folder
+    commands = {
+        "archive": [["archive", "list"], ["archive", "save", "my-task"]],
+        "workspaces": [["list"], ["init", "other"], ["run", "my-task"]],
+        "templates": [["template", "list"], ["template", "save", "my-task"]],
+    }
+    if path.exists():
+        path.rename(loop.root / "aside")
+    path.touch()
+    for command in commands[folder]:
+        done = loop.call(*command)
+        assert named(done, path), (command, done)
+
+
+def test_control(loop: Loop) -> None:
+    """The run says that no request can reach it, and so does the command that asks."""
+    loop.make()
+    loop.script(PAUSED)
+    (loop.workspace / "control").touch()
+    process = loop.start("run", "my-task")
+    while not loop.events("IterationStarted"):
+        assert process.poll() is None
+    asked = loop.call("pause", "my-task")
+    loop.go()
+    assert loop.finish(process).code == 0
+    assert named(asked, loop.workspace / "control")

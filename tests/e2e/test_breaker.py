@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import signal
 
 import pytest
 
 from claude_iterate.selftest.harness.script_steps import GO, INIT, READY, RESULT, message, proceed
+from tests.e2e.agents import acts, prompt, with_git
 from tests.e2e.conftest import Loop
-from tests.e2e.shell_agent import acts, with_git
 
 IDLE = [INIT, RESULT]
 REFUSED = "my-task was stopped after 3 iterations without progress (run 1)."
@@ -17,12 +16,6 @@ REFUSED = "my-task was stopped after 3 iterations without progress (run 1)."
 
 def numbers(loop: Loop) -> list[int]:
     return [event["number"] for event in loop.events("IterationFinished")]
-
-
-def settings(loop: Loop, **values: object) -> None:
-    for name, value in values.items():
-        text = value if isinstance(value, str) else json.dumps(value)
-        loop.env[f"CLAUDE_ITERATE_STOP__{name.upper()}"] = text
 
 
 def reason(loop: Loop) -> str:
@@ -37,7 +30,7 @@ def test_an_agent_that_does_nothing_ends_after_three_iterations_and_stays_ended(
     """With the reason, the evidence and the next step. The next run is refused before anything is written; --reset and
     other instructions begin again."""
     loop.make()
-    settings(loop, no_progress=3)
+    loop.set(stop__no_progress=3)
     loop.script(IDLE)
     done = loop.run("-m", "50", "--detailed-exit-code")
     assert (done.code, numbers(loop), reason(loop)) == (4, [1, 2, 3], "no_progress")
@@ -65,7 +58,7 @@ def test_an_agent_that_does_nothing_ends_after_three_iterations_and_stays_ended(
 def test_other_instructions_and_reset_begin_again(loop: Loop) -> None:
     """A user who wrote a new task starts afresh; so does one who says `reset`."""
     loop.make()
-    settings(loop, no_progress=1)
+    loop.set(stop__no_progress=1)
     loop.script(IDLE)
     assert loop.run("-m", "9").code == 1
     loop.layout.instructions.write_text("- something else\n")
@@ -76,26 +69,23 @@ def test_other_instructions_and_reset_begin_again(loop: Loop) -> None:
     assert [event["by"] for event in loop.events("BreakerReset")] == ["instructions", "reset"]
 
 
-CLAIMS = """report '{"complete": false, "progress": {"completed": 1, "total": 9}}'"""
 COUNTS = """report '{"complete": false, "progress": {"completed": '$n', "total": 50}}'"""
 CACHES = "mkdir -p pkg/__pycache__ .pytest_cache; date +%N | tee .coverage pkg/__pycache__/a.pyc > .pytest_cache/x"
-BOTH = f"{CACHES}; {COUNTS}"
 
 
 @pytest.mark.needs_git
 @pytest.mark.parametrize("place", ["git", "plain"])
-@pytest.mark.parametrize("deed", [CLAIMS, COUNTS, CACHES, BOTH], ids=["same", "counts", "caches", "both"])
-def test_no_number_of_short_runs_gets_around_the_breaker(loop: Loop, deed: str, place: str) -> None:
-    """Items that were ticked before, items that are only counted, and what test runners leave are no progress: of five
-    runs of two iterations the second ends, and the others are refused with the command that goes on."""
+def test_no_number_of_short_runs_gets_around_the_breaker(loop: Loop, place: str) -> None:
+    """Items that are only counted and what test runners leave are no progress: of four runs of two iterations the
+    second ends, and the others are refused with the command that goes on."""
     loop.make()
     del loop.env["CLAUDE_ITERATE_STOP__NO_PROGRESS"]  # as users have it
     loop.layout.todo.write_text("- [x] a\n- [ ] b\n- [ ] c\n")
     if place == "git":
         with_git(loop)
-    acts(loop, deed)
-    ended = [loop.run("-m", "2") for _ in range(5)]
-    assert [done.code for done in ended] == [0, 1, 1, 1, 1]
+    acts(loop, f"{CACHES}; {COUNTS}")
+    ended = [loop.run("-m", "2") for _ in range(4)]
+    assert [done.code for done in ended] == [0, 1, 1, 1]
     assert (runs(loop), numbers(loop)) == (2, [1, 2, 1])
     assert [event["reason"] for event in loop.events("RunFinished")] == ["max_iterations", "no_progress"]
     assert not any(event.get("progress") for event in loop.events("WorkMeasured"))
@@ -106,7 +96,7 @@ def test_no_number_of_short_runs_gets_around_the_breaker(loop: Loop, deed: str, 
 def test_a_count_of_one_does_not_reach_other_instructions(loop: Loop, killed: bool) -> None:
     """Each time a new task: 1/3, 1/3, 1/3; also when the run was killed."""
     loop.make()
-    settings(loop, no_progress=3)
+    loop.set(stop__no_progress=3)
     acts(loop, "true", "kill -9 $PPID; sleep 300" if killed else "true")
     for number in range(3):
         loop.layout.instructions.write_text(f"- task {number}\n")
@@ -120,67 +110,48 @@ def test_a_count_of_one_does_not_reach_other_instructions(loop: Loop, killed: bo
     assert [event["by"] for event in loop.events("BreakerReset")] == ["instructions", "instructions"]
 
 
-@pytest.mark.parametrize("denied", [False, True])
-def test_the_same_error_ends_a_run_that_edits_files(loop: Loop, denied: bool) -> None:
-    """At the defaults: the fifth iteration, also if each of them changed a file. A denial is no error: work goes on."""
+def test_the_same_error_ends_a_run_that_edits_files(loop: Loop) -> None:
+    """At the defaults: the fifth iteration, also if each of them changed a file."""
     loop.make()
     del loop.env["CLAUDE_ITERATE_STOP__NO_PROGRESS"]
     failing = {"tool": {"name": "Bash", "input": {"command": "make"}, "result": "no such table", "is_error": True}}
     edit = {"append": {"path": str(loop.root / "work"), "text": "x"}}
-    denial = {"tool_name": "Bash", "tool_use_id": "t", "tool_input": {"command": "make"}}
-    result = {"result": {"permission_denials": [denial]}} if denied else RESULT
-    loop.script([INIT, failing, edit, {"status": {"complete": False}}, result])
-    done = loop.run("-m", "6", "--detailed-exit-code")
-    assert (reason(loop), len(numbers(loop))) == (("max_iterations", 6) if denied else ("same_error", 5))
-    assert ("config stop.same_error 0 --workspace my-task" in done.err) == (not denied)
+    loop.script([INIT, failing, edit, {"status": {"complete": False}}, RESULT])
+    done = loop.run("-m", "6")
+    assert (reason(loop), len(numbers(loop))) == ("same_error", 5)
+    assert "config stop.same_error 0 --workspace my-task" in done.err
 
 
-@pytest.mark.parametrize("end", ["normal", "interrupted", "killed"])
-def test_the_count_goes_on_after_any_end(loop: Loop, end: str) -> None:
-    """Two iterations without progress, the end of the run, one more: three."""
+@pytest.mark.parametrize("killed", [False, True])
+def test_the_count_goes_on_after_any_end(loop: Loop, killed: bool) -> None:
+    """Two iterations without progress, the end of the run by Ctrl-C or `kill -9`, one more: three."""
     loop.make()
-    settings(loop, no_progress=3)
-    loop.script(IDLE, IDLE, [INIT, READY, GO, RESULT] if end != "normal" else IDLE, IDLE)
-    if end == "normal":
-        assert loop.run("-m", "2").code == 0
+    loop.set(stop__no_progress=3)
+    loop.script(IDLE, IDLE, [INIT, READY, GO, RESULT], IDLE)
+    process = loop.working("-m", "9")
+    if killed:
+        loop.kill(process)
     else:
-        process = loop.start_run("-m", "9")
-        loop.until((loop.workspace / "ready").exists, "the third iteration")
-        if end == "killed":
-            process.kill()
-        else:
-            process.send_signal(signal.SIGINT)
-            loop.until(lambda: loop.events("StopRequested"), "the record")
-            process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGINT)
+        loop.until(lambda: loop.events("StopRequested"), "the record")
+        process.send_signal(signal.SIGINT)
         loop.finish(process)
-    loop.env["CLAUDE_ITERATE_STOP__NO_PROGRESS"] = "3"
     done = loop.run("-m", "9")
     assert (done.code, reason(loop)) == (1, "no_progress"), done.err
     last = [entry["event"]["event"] for entry in loop.journals()[-1]]
     assert last.count("IterationFinished") == 1
 
 
-def test_progress_in_between_begins_again(loop: Loop) -> None:
-    """Over runs, too."""
-    loop.make()
-    settings(loop, no_progress=3)
-    work = [INIT, {"write": {"path": str(loop.root / "work"), "text": "done"}}, RESULT]
-    loop.script(IDLE, IDLE, work, IDLE, IDLE, IDLE)
-    assert loop.run("-m", "2").code == 0
-    assert loop.run("-m", "9").code == 1
-    assert numbers(loop) == [1, 2, 1, 2, 3, 4]
-
-
 @pytest.mark.setting("stop.cooldown")
 def test_after_the_cooldown_one_trial_is_allowed(loop: Loop) -> None:
     """One that moves nothing ends the run at once; one that moves closes the breaker."""
     loop.make()
-    settings(loop, no_progress=3, cooldown="1h")
+    loop.set(stop__no_progress=3, stop__cooldown="1h")
     loop.script(IDLE, IDLE, IDLE, IDLE, [INIT, {"write": {"path": str(loop.root / "work"), "text": "x"}}, RESULT], IDLE)
     assert loop.run("-m", "9").code == 1
     refused = loop.run("-m", "9")
     assert "One trial iteration is allowed in" in refused.err
-    settings(loop, cooldown="0s")
+    loop.set(stop__cooldown="0s")
     trial = loop.run("-m", "9", "--detailed-exit-code")
     assert (trial.code, numbers(loop)) == (4, [1, 2, 3, 1])
     assert "so one trial iteration is allowed" in trial.err
@@ -191,7 +162,7 @@ def test_after_the_cooldown_one_trial_is_allowed(loop: Loop) -> None:
 def test_failures_are_counted_over_runs_and_refuse_the_next(loop: Loop) -> None:
     """Until --reset; the exit code is that of a failure."""
     loop.make()
-    settings(loop, failures=2)
+    loop.set(stop__failures=2)
     loop.script([INIT, {"exit": 3}])
     assert loop.run("-m", "1").code == 0
     assert loop.run("-m", "9", "--detailed-exit-code").code == 6
@@ -204,7 +175,7 @@ def test_failures_are_counted_over_runs_and_refuse_the_next(loop: Loop) -> None:
 def test_a_pattern_that_explodes_is_told_and_the_run_goes_on(loop: Loop) -> None:
     """Once; the other patterns are still looked for."""
     loop.make()
-    settings(loop, patterns=["(a+)+$", "ENOUGH"])
+    loop.set(stop__patterns=["(a+)+$", "ENOUGH"])
     explosive = message("a" * 5000 + "!")
     loop.script(proceed(explosive), proceed(explosive, message("ENOUGH")))
     done = loop.run("-m", "9")
@@ -218,7 +189,7 @@ def test_a_stop_script_that_cannot_run_is_told_once(loop: Loop) -> None:
     loop.make()
     folder = loop.root / "a-folder"
     folder.mkdir()
-    settings(loop, scripts=[str(folder), "./missing.sh", 'test "$CLAUDE_ITERATE_ITERATION" = 3'])
+    loop.set(stop__scripts=[str(folder), "./missing.sh", 'test "$CLAUDE_ITERATE_ITERATION" = 3'])
     loop.script(proceed())
     done = loop.run("-m", "9")
     assert (numbers(loop), reason(loop)) == ([1, 2, 3], "script")
@@ -226,14 +197,48 @@ def test_a_stop_script_that_cannot_run_is_told_once(loop: Loop) -> None:
     assert done.err.count("The stop script `./missing.sh` decides nothing: it was not found") == 1
 
 
-def test_the_pace_counts_the_calls_of_the_run_before(loop: Loop) -> None:
-    """One call an hour is one call an hour, also when the run is started again."""
+REPORT = """report '{"complete": false}'"""
+
+
+@pytest.mark.needs_git
+@pytest.mark.parametrize(
+    "deed",
+    [
+        "echo x >> file",
+        'GIT_COMMITTER_DATE="@$(($(date +%s) + 2)) +0000" git commit -q --allow-empty -m x',
+        f"echo $n > file; {REPORT}",
+    ],
+    ids=["changed-file", "commit", "report"],
+)
+def test_work_goes_on_with_a_report_and_without_one(loop: Loop, deed: str) -> None:
+    """A change of the project is not idleness; only the missing report is told."""
     loop.make()
-    loop.env["CLAUDE_ITERATE_LIMITS__CALLS_PER_HOUR"] = "1"
-    loop.script(proceed())
-    assert loop.run("-m", "1").code == 0
-    process = loop.start_run("-m", "1")
-    loop.until(lambda: loop.events("WaitStarted"), "the wait")
-    assert loop.events("WaitStarted")[0]["why"] == "pace"
-    loop.request("stop")
-    loop.finish(process)
+    loop.set(stop__no_progress=2)
+    (loop.root / "file").write_text("x")
+    with_git(loop)
+    acts(loop, deed)
+    done = loop.run("-m", "3", "--detailed-exit-code")
+    assert (done.code, numbers(loop)) == (3, [1, 2, 3])
+    assert ("wrote no report" in done.err) != (REPORT in deed)
+
+
+def test_reports_of_no_work_end_iterative_mode_unless_the_user_trusts_claude(loop: Loop) -> None:
+    """After the threshold; 0 switches it off, and then the breaker does not end the run either."""
+    loop.make(mode="iterative")
+    acts(loop, """report '{"complete": false, "worked": false}'""")
+    del loop.env["CLAUDE_ITERATE_STOP__NO_PROGRESS"]
+    assert loop.run("-m", "4", "--stagnation-threshold", "0", "--detailed-exit-code").code == 3
+    done = loop.run("-m", "4", "--detailed-exit-code")
+    assert (done.code, numbers(loop)) == (4, [1, 2, 3, 4, 1, 2]), done.err
+
+
+def test_a_report_that_does_not_count_is_named_with_its_reason(loop: Loop) -> None:
+    """The user and the next prompt learn why."""
+    loop.make()
+    loop.set(stop__no_progress=2)
+    acts(loop, "echo '{\"complete\": tr' > $S")
+    done = loop.run()
+    assert "⚠ Iteration 1: Claude wrote no report that counts" in done.err
+    assert "⚠ Status report: it is not valid JSON" in done.err
+    assert "You wrote no report that counts: it is not valid JSON." in prompt(loop, 2)
+    assert len(numbers(loop)) == 2

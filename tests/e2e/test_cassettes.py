@@ -70,10 +70,10 @@ def test_a_call_that_was_cut_is_cut_again(loop: Loop) -> None:
     assert "1 recorded call did not end by itself" in loop.log()
     recorded, again = loop.journals()
     assert sequence(again) == sequence(recorded)
-    assert [event["outcome"]["kind"] for event in loop.events("IterationFinished")] == 2 * ["idle", "ok"]
+    assert loop.outcomes() == 2 * ["idle", "ok"]
 
 
-@pytest.mark.parametrize("mode", ["loop", "iterative", "plan", "build"])
+@pytest.mark.parametrize("mode", ["iterative", "build"])
 def test_any_run_of_the_stand_in_can_be_played(loop: Loop, mode: str) -> None:
     """In each mode; plans and boxes are as they were."""
     loop.make("- [ ] a\n- [ ] b\n", mode)
@@ -99,7 +99,7 @@ def test_checks_hooks_and_scripts_are_tried(loop: Loop) -> None:
     hook.parent.mkdir()
     hook.write_text('#!/bin/sh\necho "$CLAUDE_ITERATE_HOOK_ITERATION" >> hooked\n')
     hook.chmod(0o755)
-    loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = json.dumps(["test -e made"])
+    loop.checks("test -e made")
     loop.env["CLAUDE_ITERATE_STOP__SCRIPTS"] = json.dumps(["touch scripted; false"])
     red = loop.run("--dry-run", "--cassette", "1")
     assert "Played 1 iteration of run 000001-" in red.out + red.err
@@ -130,11 +130,8 @@ def newer(path: Path) -> None:
     [
         (None, ("--cassette", "1"), "--cassette is for a dry run"),
         (None, ("--dry-run", "--cassette", "7"), "my-task has no run '7'"),
-        (None, ("--dry-run", "--cassette", "a/b"), "has no run 'a/b'"),
         ("raw", ("--dry-run", "--cassette", "1"), "There is no raw output of the call 0001"),
-        ("folder", ("--dry-run", "--cassette", "1"), "is not kept any more"),
         ("newer", ("--dry-run", "--cassette", "1"), "written by a newer claude-iterate: it has format 99"),
-        ("journal", ("--dry-run", "--cassette", "1"), "has no journal"),
         ("other", ("--dry-run", "--cassette", "{run}"), "my-task has no run"),
         ("mode", ("--dry-run", "--cassette", "1"), "was in loop mode, and this one is in iterative mode"),
     ],
@@ -148,12 +145,8 @@ def test_what_cannot_be_played_is_refused(loop: Loop, spoil: str | None, flags: 
     match spoil:
         case "raw":
             raw.unlink()
-        case "folder":
-            shutil.rmtree(raw.parent)
         case "newer":
             newer(loop.layout.journal(run))
-        case "journal":
-            loop.layout.journal(run).unlink()
         case "other":
             shutil.copytree(loop.workspace, loop.workspace.with_name("other"))
             shutil.rmtree(loop.layout.runs)

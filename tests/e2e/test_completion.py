@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import time
 from typing import Any
 
 import pytest
 
 from claude_iterate.selftest.harness.script_steps import proceed
-from tests.e2e.conftest import Done, Loop, until
+from tests.e2e.conftest import DONE, UNDONE, Done, Loop
+from tests.e2e.terminal import Open
 
-DONE = {"complete": True, "progress": {"completed": 2, "total": 2}, "summary": "all done"}
-IDLE: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": False, "worked": False}}, {"result": {}}]
 BUSY: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": False, "worked": True}}, {"result": {}}]
 
 
@@ -34,18 +35,6 @@ def test_a_task_is_worked_through_to_its_end(loop: Loop) -> None:
     )
 
 
-def test_list_show_and_logs_tell_the_same_story(loop: Loop) -> None:
-    """What `run` said is what the other commands say, for people and as one JSON document each."""
-    loop.make()
-    told = json.loads(loop.run("--json").out)
-    assert (told["reason"], told["iterations"], told["exitCode"]) == ("completed", 2, 0)
-    assert "completed" in loop.call("list").out
-    assert "completed" in loop.call("show", "my-task").out
-    assert "Reason: completed" in loop.call("logs", "my-task").out
-    for command in (["list"], ["show", "my-task"], ["logs", "my-task"]):
-        assert json.loads(loop.call(*command, "--json").out)
-
-
 def test_quiet_prints_nothing_when_all_is_well(loop: Loop) -> None:
     """Not one byte on either stream, also at the iteration limit; warnings are in the log and in `show`."""
     loop.make()
@@ -56,23 +45,6 @@ def test_quiet_prints_nothing_when_all_is_well(loop: Loop) -> None:
     warning = "No permissions are configured, so Claude will be denied every edit and command."
     assert f"⚠ {warning}" in loop.log()
     assert f"  ⚠ {warning} Allow some: " in loop.call("show", "my-task").out
-
-
-def test_idle_iterations_end_iterative_mode(loop: Loop) -> None:
-    """Two reports of no work in a row: the seed's words, exit 0, and 4 with detailed codes."""
-    loop.make(mode="iterative")
-    loop.script(BUSY, IDLE, IDLE)
-    done = loop.run("--detailed-exit-code")
-    assert "⚠️ Stagnation detected: 2 consecutive iterations with no work" in done.out
-    assert (done.code, len(loop.events("IterationFinished"))) == (4, 3)
-
-
-def test_threshold_0_never_stagnates(loop: Loop) -> None:
-    """Only the iteration limit ends such a run."""
-    loop.make(mode="iterative")
-    loop.script(IDLE)
-    done = loop.run("--stagnation-threshold", "0", "-m", "4")
-    assert (done.code, done.out.splitlines()[0]) == (0, "⚠️ Reached maximum iterations (4)")
 
 
 def test_the_iteration_limit_ends_the_run(loop: Loop) -> None:
@@ -95,62 +67,123 @@ def test_the_iteration_limit_ends_the_run(loop: Loop) -> None:
     assert len(list(loop.state.glob("call-*.json"))) == 3
 
 
-def test_the_same_completion_written_again_counts(loop: Loop) -> None:
-    """A report is new when it was written in this iteration, even if its words are the old ones."""
+@pytest.fixture
+def completed(loop: Loop) -> Loop:
+    """A workspace whose task is completed."""
     loop.make()
-    (loop.workspace / ".status.json").write_text(json.dumps(DONE))
-    loop.script([{"init": {}}, {"status": DONE}, {"result": {}}])
-    assert "after 1 iteration" in loop.run().out
+    loop.script(UNDONE, DONE)
+    assert loop.run().code == 0
+    return loop
 
 
-@pytest.mark.parametrize("stamp", ["2026-11-16T03:00:00+02:00", "2026-11-16 03:00:00", "yesterday", 17])
-def test_no_timestamp_hides_a_completion(loop: Loop, stamp: object) -> None:
-    """`lastUpdated` in any form, even a wrong one, leaves `complete` valid."""
+def runs(loop: Loop) -> int:
+    return len(loop.layout.run_ids())
+
+
+def test_it_is_left_as_it_is(completed: Loop) -> None:
+    """A script can call it as often as it likes, and pays once: nothing is started, and JSON is that of the run that
+    completed it. The message has the command that runs it again, with what was typed before the command."""
+    done = completed.run()
+    assert (done.code, done.out, runs(completed)) == (0, "", 1)
+    assert "my-task was completed " in done.err
+    assert " ago: nothing to do. To run it again: claude-iterate run my-task --again" in done.err
+    document = json.loads(completed.run("--json").out)
+    assert (document["reason"], document["iterations"], document["exitCode"]) == ("completed", 2, 0)
+    assert completed.run("--detailed-exit-code").code == 10  # as the run that completed it: nothing has proven it
+    assert completed.call("run", "--all").code == 0
+    assert runs(completed) == 1
+
+
+def test_on_a_terminal_it_is_left_too(completed: Loop, terminal: Open) -> None:
+    """There is no question: the answer is the same as in a script."""
+    screen = terminal("run", "my-task")
+    screen.await_text("nothing to do")
+    assert screen.finish() == 0
+    assert runs(completed) == 1
+
+
+def test_an_older_summary_that_git_put_back_changes_nothing(loop: Loop) -> None:
+    """`git checkout -- .` after the run: the journal is newer, so the task is completed and not paid for again."""
     loop.make()
-    loop.script([{"init": {}}, {"status": DONE | {"lastUpdated": stamp}}, {"result": {}}])
-    assert "nothing has proven it (after 1 iteration)" in loop.run().out
+    before = (loop.workspace / ".metadata.json").read_bytes()
+    loop.script(UNDONE, DONE)
+    assert loop.run().code == 0
+    (loop.workspace / ".metadata.json").write_bytes(before)
+    (row,) = loop.document("list")["workspaces"]
+    assert (row["state"], row["iterations"], row["reason"]) == ("completed", 2, "completed")
+    assert "Status: completed" in loop.call("show", "my-task").out
+    assert (loop.run().code, runs(loop)) == (0, 1)
 
 
-def test_a_blocked_agent_ends_the_run_with_its_reason(loop: Loop) -> None:
-    """What the agent needs from a person is the message; exit 1."""
+def test_again_says_nothing(completed: Loop) -> None:
+    """It was meant."""
+    done = completed.run("--again")
+    assert (done.code, runs(completed)) == (0, 2)
+    assert "was completed" not in done.err
+
+
+def test_a_run_that_does_nothing_takes_nothing_back(loop: Loop) -> None:
+    """Its budget is spent before the first iteration: `list`, `show` and `watch` still say completed, and so does the
+    next run."""
     loop.make()
-    loop.script(
-        [{"init": {}}, {"status": {"complete": False, "blocked": "I need the database password"}}, {"result": {}}]
-    )
-    done = loop.run()
-    assert (done.code, "I need the database password" in done.err) == (1, True)
+    loop.script([{"init": {}}, {"status": {"complete": True}}, {"result": {"total_cost_usd": 0.5}}])
+    assert loop.run().code == 0
+    assert loop.run("--again", "--max-cost", "0.25").code != 0
+    assert len(loop.events("IterationStarted")) == 1
+    (row,) = loop.document("list")["workspaces"]
+    assert (row["state"], row["reason"], row["knownBy"]) == ("completed", "budget", "report")
+    assert "Status: completed" in loop.call("show", "my-task").out
+    assert "my-task · completed" in loop.call("watch", "--plain", "my-task").out
+    assert (loop.run().code, runs(loop)) == (0, 2)
 
 
-def test_a_killed_run_is_listed_with_what_it_did(loop: Loop) -> None:
-    """The journal knows how far it came; the iteration that was killed is not counted."""
+@pytest.mark.parametrize(("text", "expected"), [("- three\n", 2), (None, 1)])
+def test_only_another_text_is_a_new_task(completed: Loop, text: str | None, expected: int) -> None:
+    """The text counts, not the time of the file, which a checkout changes."""
+    if text is not None:
+        completed.layout.instructions.write_text(text)
+    later = time.time() + 60
+    os.utime(completed.layout.instructions, (later, later))
+    done = completed.run()
+    assert (done.code, runs(completed)) == (0, expected)
+    assert ("was completed" in done.err) == (expected == 1)
+
+
+def test_a_check_that_was_added_since_proves_it(completed: Loop) -> None:
+    """Nothing had proven the task, and the end said to add a check: then `run` names the command that runs it, and the
+    task is proven or worked on."""
+    assert completed.call("config", "-w", "my-task", "verification.checks", "--add", "test -e proof").code == 0
+    done = completed.run()
+    verify = "claude-iterate verify my-task --checks-only"
+    assert f" ago (not proven). Prove it: {verify}\n  To run it again: claude-iterate run my-task --again" in done.err
+    assert (done.code, runs(completed)) == (0, 1)
+    (completed.root / "proof").touch()
+    assert completed.call(*verify.split()[1:]).code == 0
+    assert " ago: nothing to do." in completed.run().err
+    (completed.root / "proof").unlink()
+    assert completed.call(*verify.split()[1:]).code != 0
+    assert "was completed" not in completed.run("-m", "1").err
+
+
+def test_a_changed_proof_is_accepted_before_it_proves(loop: Loop) -> None:
+    """Claude changed the check that it passed: `run` names the command that takes the check as it is now."""
     loop.make()
-    loop.script(BUSY, [{"init": {}}, {"touch": "ready"}, {"hang": True}])
-    process = loop.start("run", "my-task")
-    until((loop.workspace / "ready").exists)
-    process.kill()
-    process.wait()
-    (row,) = json.loads(loop.call("list", "--json").out)["workspaces"]
-    assert (row["status"], row["iterations"]) == ("interrupted", 1)
+    (loop.root / "check.sh").write_text("false\n")
+    loop.checks("sh check.sh")
+    loop.script([{"init": {}}, {"write": {"path": str(loop.root / "check.sh"), "text": "true\n"}}, *DONE[1:]])
+    assert loop.run().code == 0
+    verify = "claude-iterate verify my-task --checks-only --accept-changes"
+    assert f" ago (proof changed). Prove it: {verify}\n" in loop.run().err
+    assert loop.call(*verify.split()[1:]).code == 0
+    assert " ago: nothing to do." in loop.run().err
 
 
-def test_the_next_run_counts_on(loop: Loop) -> None:
-    """Totals are those of the workspace, iteration numbers those of the run."""
+@pytest.mark.parametrize("flags", [["-m", "1"], ["--dry-run"]])
+def test_only_a_completed_task_is_left(loop: Loop, flags: list[str]) -> None:
+    """Not one that reached its limit, nor one that only a dry run completed; a reset forgets."""
     loop.make()
-    loop.script(BUSY)
-    loop.run("-m", "2")
-    loop.run("-m", "3")
-    about = json.loads((loop.workspace / ".metadata.json").read_text())
-    assert (about["executionIterations"], loop.events("RunStarted")[-1]["carried"]["iterations"]) == (5, 2)
-    assert [event["number"] for event in loop.events("IterationStarted")] == [1, 2, 1, 2, 3]
-
-
-def test_money_bounds_hold_over_runs(loop: Loop) -> None:
-    """`--max-cost` counts what earlier runs spent, and passes what is left to Claude."""
-    loop.make()
-    loop.script([{"init": {}}, {"status": {"complete": False}}, {"result": {"total_cost_usd": 0.02}}])
-    loop.run("-m", "1")
-    done = loop.run("--max-cost", "0.05")
-    assert (done.code, len(loop.events("IterationFinished"))) == (1, 3)
-    assert "The budget is spent: $0.06 of $0.05" in done.err
-    argv = loop.record(2)["argv"]
-    assert argv[argv.index("--max-budget-usd") + 1] == "0.0300"
+    loop.script(UNDONE, DONE)
+    assert loop.run(*flags).code == 0
+    assert "was completed" not in loop.run().err
+    assert loop.call("reset", "my-task").code == 0
+    assert "was completed" not in loop.run().err

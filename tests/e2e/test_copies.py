@@ -5,24 +5,19 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from typing import Any
 
 import pytest
 
 from claude_iterate.system import processes
-from tests.e2e.conftest import Loop, until
-
-HANG: list[dict[str, Any]] = [{"init": {}}, {"touch": "ready"}, {"hang": True}]
-WORK: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
+from tests.e2e.conftest import DONE, HANGING, Loop, until
 
 
 @pytest.fixture
 def live(loop: Loop) -> subprocess.Popen[bytes]:
     """A run whose Claude is busy."""
     loop.make()
-    loop.script(HANG, WORK)
-    process: subprocess.Popen[bytes] = loop.start("run", "my-task")
-    until((loop.workspace / "ready").exists)
+    loop.script(HANGING, DONE)
+    process: subprocess.Popen[bytes] = loop.working()
     return process
 
 
@@ -38,7 +33,7 @@ def test_a_copy_does_not_touch_the_run_that_it_was_copied_from(loop: Loop, live:
     assert f"workspace copy: it is a copy of a workspace that is running now (pid {live.pid})" in told
     assert "workspace my-task" not in told
     assert f"a copy of a workspace that is running now (pid {live.pid})" in loop.call("show", "copy").out
-    rows = {row["name"]: row for row in json.loads(loop.call("list", "--json").out)["workspaces"]}
+    rows = {row["name"]: row for row in loop.document("list")["workspaces"]}
     assert [rows[name]["state"] for name in ("my-task", "copy")] == ["running", "copy"]
     assert rows["copy"]["next"] == "claude-iterate reset copy"
     refused = loop.call("run", "copy")
@@ -59,9 +54,7 @@ def test_a_copied_project_is_a_copy_too(loop: Loop, live: subprocess.Popen[bytes
     loop.call("-C", str(elsewhere), "doctor", "--fix")
     assert loop.call("-C", str(elsewhere), "run", "my-task").code == 1
     assert processes.is_alive(claude(loop))
-    live.kill()
-    live.wait()
-    loop.gone()
+    loop.kill(live)
     done = loop.call("-C", str(elsewhere), "run", "my-task")
     assert (done.code, "Going on with run" in done.err) == (0, True)
 

@@ -114,8 +114,7 @@ def test_a_live_run_is_followed_and_steered_without_a_reload(loop: Loop, page: P
     shown. What Claude says is text, and the browser has nothing to complain about."""
     loop.make(f"- {EVIL}\n")
     loop.script(STEP, LAST)
-    run = loop.start("run", "my-task")
-    until((loop.workspace / "ready").exists)
+    run = loop.working()
     served = ServedDashboard(loop.root, loop.home)
     try:
         page.open(served.address)
@@ -130,7 +129,7 @@ def test_a_live_run_is_followed_and_steered_without_a_reload(loop: Loop, page: P
         until(lambda: verbs(loop) == ["pause"])
         page.until("!document.querySelector('[data-verb=resume]').hidden")
         assert page.value("document.querySelector('[data-verb=pause]').hidden")
-        (loop.workspace / "go").touch()
+        loop.go()
         page.until("document.querySelector('.state .word').textContent === 'paused'")
         page.until("document.querySelectorAll('svg.chart rect').length >= 3")  # plots are drawn when an iteration ended
         page.click("#note-box summary")

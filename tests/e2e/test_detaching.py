@@ -9,9 +9,8 @@ import signal
 
 import pytest
 
-from tests.e2e.conftest import Loop, until
+from tests.e2e.conftest import DONE, HANGING, PATIENT, UNDONE, Loop, until
 from tests.e2e.terminal import Open
-from tests.e2e.test_steering import DONE, HANGING, PATIENT, UNDONE
 
 
 def runner(loop: Loop) -> int:
@@ -56,7 +55,7 @@ def test_it_outlives_its_terminal_is_seen_twice_and_stopped_from_there(loop: Loo
     second.await_text("Running iteration 1...")
     second.type("s")
     second.await_text("Stopping after this iteration")
-    (loop.workspace / "go").touch()
+    loop.go()
     assert second.finish() == 0
     assert "Stopped by the command `stop`" in second.seen
     seen = loop.finish(piped)
@@ -79,7 +78,7 @@ def test_key_d_gives_the_shell_its_terminal_back(loop: Loop, terminal: Open) -> 
     screen.await_text("claude-iterate attach my-task")
     shown = screen.seen
     screen.close()
-    (loop.workspace / "go").touch()
+    loop.go()
     assert await_end(loop) == "completed"
     assert screen.seen == shown
     log = loop.log()

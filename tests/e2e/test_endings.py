@@ -44,7 +44,7 @@ def played(loop: Loop, scene: Scene) -> Done:
     if scene.act is not None:
         loop.until((loop.workspace / "ready").exists, "the file `ready`")
         scene.act(loop, process)
-        (loop.workspace / "go").touch()
+        loop.go()
     return loop.finish(process)
 
 
@@ -91,11 +91,7 @@ def notified(receiver: Receiver) -> dict[str, Any]:
 
 def pasted(loop: Loop, step: str) -> Done:
     """The command in a shell that finds our program. What was wrong is put right before; `setup` does so itself."""
-    program = loop.folder / "bin" / "claude-iterate"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m claude_iterate "$@"\n')
-    program.chmod(0o755)
-    loop.env["PATH"] = f"{program.parent}:{loop.env['PATH']}"
+    loop.executable("claude-iterate", f'exec {shlex.quote(sys.executable)} -P -m claude_iterate "$@"')
     task = loop.folder / "task"
     task.write_text("- one\n")
     if " setup " not in step:

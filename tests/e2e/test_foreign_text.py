@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.agents import reviewing
 from tests.e2e.conftest import Loop
-from tests.e2e.reviewers import reviewing
 from tests.e2e.terminal import Terminal
 
 EVIL = "\x1b]0;owned\x07"
@@ -17,10 +17,9 @@ MASKED = "␛]0;owned␇"
 
 
 def seen(loop: Loop, *arguments: str) -> str:
-    """All that a command shows on a terminal, once the marked text is there."""
+    """All that a command shows on a terminal."""
     terminal = Terminal(loop, *arguments)
-    terminal.process.wait(timeout=120)
-    terminal.await_text("owned")
+    terminal.finish()
     terminal.close()
     return terminal.seen
 
@@ -51,7 +50,7 @@ def test_the_report_on_instructions(loop: Loop) -> None:
 def test_a_workspace(loop: Loop, command: str) -> None:
     """Summaries, the output of checks, and the log."""
     loop.make()
-    loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = json.dumps([r"printf '\033]0;owned\007'; false"])
+    loop.checks(r"printf '\033]0;owned\007'; false")
     loop.script([{"init": {}}, {"status": {"complete": True, "summary": f"{EVIL} did it"}}, {"result": {}}])
     done = loop.run("--verbose")
     assert done.code == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import resource
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import Loop, until
+from tests.e2e.conftest import Loop
 
 MORE: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": False}}, {"result": {"total_cost_usd": 0.01}}]
 
@@ -43,10 +44,9 @@ def test_no_iteration_begins_that_could_not_be_recorded(loop: Loop, disk: Path) 
     """The one under way when the disk fills up is recorded, and so is the end; the next run goes on from there."""
     words = [{"say": f"{number} " + "x" * 250} for number in range(30)]  # more than the journal's last block holds
     loop.script([MORE[0], {"touch": "ready"}, {"wait_for": "go"}, *words, *MORE[1:]], MORE)
-    process = loop.start("run", "my-task", "-m", "4")
-    until((loop.workspace / "ready").exists)
+    process = loop.working("-m", "4")
     fill(disk)
-    (loop.workspace / "go").touch()
+    loop.go()
     done = loop.finish(process)
     assert done.code == 1
     assert "Nothing more could be recorded: No space left on device" in done.err
@@ -71,3 +71,34 @@ def test_nothing_begins_on_a_full_disk(loop: Loop, disk: Path) -> None:
     assert "Nothing more could be recorded: No space left on device" in done.err
     assert not list(loop.state.glob("call-*.json"))
     assert [event["reason"] for event in loop.events("RunFinished")] == ["agent_failed"]
+
+
+def no_file_may_grow() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "my-task"],
+        ["run", "my-task", "--dry-run"],
+        ["verify", "my-task"],
+        ["validate", "my-task"],
+        ["setup", "other", "--goal", "Write a poem."],
+        ["edit", "my-task", "--goal", "Write a poem."],
+        ["reset", "my-task"],
+        ["doctor"],
+        ["demo"],
+        ["selftest", "--only", "hang-silent"],
+    ],
+    ids=" ".join,
+)
+def test_the_limit_is_named(loop: Loop, words: list[str]) -> None:
+    """The message names the limit and says how to raise it; there is no stack trace, and Claude is not called."""
+    loop.make()
+    done = loop.call(*words, preexec_fn=no_file_may_grow)
+    assert done.code == 1
+    assert "ulimit -f" in done.out + done.err
+    assert "Traceback" not in done.err
+    assert "bug" not in done.err
+    assert not loop.state.exists()

@@ -8,30 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import Loop, until
-from tests.e2e.test_steering import DONE, HANGING
+from tests.e2e.conftest import DONE, HANGING, Loop, until
 
 AS_TOLD = 'shift 3; "$@"'
-HANGS = {
-    "alone": "exec sleep 300",
-    "with-a-child": "sleep 300 & wait",
-    "stubbornly": 'trap "" INT TERM HUP; sleep 300 & wait; wait',
-}
+STUBBORN = 'trap "" INT TERM HUP; sleep 300 & wait; wait'
 
 
 def install(loop: Loop, deed: str) -> Path:
     """A `systemd-inhibit` that writes down its pid and how it was called, then does this. No run is too short."""
-    folder = loop.folder / "bin"
-    folder.mkdir()
-    program = folder / "systemd-inhibit"
-    called = folder / "called"
-    program.write_text(f'#!/bin/sh\necho $$ > {folder}/pid\necho "$@" > {called}\n{deed}\n')
-    program.chmod(0o755)
-    loop.env["PATH"] = f"{folder}:{loop.env['PATH']}"
-    loop.env["CLAUDE_ITERATE_KEEP_AWAKE"] = "true"
+    called = loop.folder / "bin" / "called"
+    loop.executable("systemd-inhibit", f'echo $$ > {called.parent}/pid\necho "$@" > {called}\n{deed}')
+    loop.set(keep_awake=True)
     loop.patch("engine.loop", _LASTING=0.0)
     loop.make()
-    return Path(called)
+    return called
 
 
 @pytest.fixture
@@ -52,46 +42,36 @@ def test_it_is_held_during_a_run_and_let_go_after_it(loop: Loop, inhibitor: Path
 def test_it_does_not_survive_a_killed_runner(loop: Loop, inhibitor: Path) -> None:
     """The pipe closes, and with it everything."""
     loop.script([{"init": {}}, {"wait_for": str(inhibitor)}, *HANGING[1:]])
-    process = loop.start("run", "my-task")
-    until((loop.workspace / "ready").exists)
-    process.kill()
-    process.wait()
-    loop.gone()
+    loop.kill(loop.working())
 
 
-@pytest.mark.parametrize("how", HANGS)
-def test_one_that_hangs_does_not_survive_the_run(loop: Loop, how: str) -> None:
+def test_one_that_hangs_does_not_survive_the_run(loop: Loop) -> None:
     """Nor does what it started; and it is no leftover of Claude's."""
-    called = install(loop, HANGS[how])
+    called = install(loop, STUBBORN)
     loop.script([{"init": {}}, {"wait_for": str(called)}, *DONE[1:]])
     assert loop.run().code == 0
     loop.gone()
     assert loop.events("LeftoversEnded") == []
 
 
-@pytest.mark.parametrize("how", HANGS)
-def test_one_that_hangs_does_not_survive_a_killed_runner(loop: Loop, how: str) -> None:
+def test_one_that_hangs_does_not_survive_a_killed_runner(loop: Loop) -> None:
     """The guardian knows of it, and of what it started."""
-    called = install(loop, HANGS[how])
+    called = install(loop, STUBBORN)
     loop.script([{"init": {}}, {"wait_for": str(called)}, *HANGING[1:]])
-    process = loop.start("run", "my-task")
-    until((loop.workspace / "ready").exists)
-    process.kill()
-    process.wait()
-    loop.gone()
+    process = loop.working()
+    loop.kill(process)
 
 
 def test_when_it_is_killed_its_own_helper_is_no_leftover(loop: Loop, inhibitor: Path) -> None:
     """Nobody reads of a `cat` that Claude never started; at the end it is gone all the same."""
     loop.script([{"init": {}}, {"wait_for": str(inhibitor)}, {"touch": "ready"}, {"wait_for": "go"}, *DONE[1:]])
-    process = loop.start("run", "my-task")
-    until((loop.workspace / "ready").exists)
+    process = loop.working()
     pid = int((inhibitor.parent / "pid").read_text())
     until(lambda: Path(f"/proc/{pid}/task/{pid}/children").read_text())
     helper = int(Path(f"/proc/{pid}/task/{pid}/children").read_text())
     os.kill(pid, signal.SIGKILL)
     until(lambda: Path(f"/proc/{helper}/stat").read_text().rpartition(")")[2].split()[1] == str(process.pid))
-    (loop.workspace / "go").touch()
+    loop.go()
     done = loop.finish(process)
     assert done.code == 0
     assert loop.events("LeftoversEnded") == []

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
-import resource
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import Loop, until
+from claude_iterate.selftest.harness.script_steps import finish, proceed
+from claude_iterate.system.processes import LINUX
+from tests.e2e.conftest import DONE, Loop, until
 from tests.e2e.terminal import Open
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
-WORK: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
 
 
 def test_verbose_shows_tools_as_they_happen(loop: Loop) -> None:
     """While Claude still runs, its words and tools are on the screen."""
     loop.make()
     tool = {"tool": {"name": "Read", "input": {"file_path": "/x"}, "result": "1\tno error here\n"}}
-    loop.script([{"init": {}}, {"say": "hello there"}, tool, {"wait_for": "go"}, *WORK[1:]])
+    loop.script([{"init": {}}, {"say": "hello there"}, tool, {"wait_for": "go"}, *DONE[1:]])
     process = loop.start("run", "my-task", "--output", "verbose")
     assert process.stderr is not None
     seen = ""
@@ -31,7 +32,7 @@ def test_verbose_shows_tools_as_they_happen(loop: Loop) -> None:
     assert "hello there" in seen
     assert "🔧 Read tool" in seen
     assert "❌" not in seen
-    (loop.workspace / "go").touch()
+    loop.go()
     assert loop.finish(process).code == 0
 
 
@@ -40,16 +41,16 @@ def test_a_live_run_is_read_from_another_terminal(loop: Loop) -> None:
     loop.make()
     call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "pytest -q"}}
     tool = json.dumps({"type": "assistant", "message": {"content": [call]}})
-    loop.script([{"init": {}}, {"raw": tool + "\n"}, {"wait_for": "go"}, *WORK[1:]])
+    loop.script([{"init": {}}, {"raw": tool + "\n"}, {"wait_for": "go"}, *DONE[1:]])
     process = loop.start("run", "my-task")
     until(lambda: loop.events("ToolCalled"))
     shown = loop.call("show", "my-task").out
     assert re.search(r"^Now: iteration 1, Bash pytest -q for \d+s, last sign of life \d+s ago$", shown, re.MULTILINE)
     assert "\nThis run: " in shown
     assert re.search(r"^my-task +running +\d+ +loop", loop.call("list").out, re.MULTILINE)
-    (run,) = json.loads(loop.call("history", "my-task", "--json").out)["runs"]
+    (run,) = loop.document("history", "my-task")["runs"]
     assert run["iterations"][0]["tools"] == 1
-    (loop.workspace / "go").touch()
+    loop.go()
     assert loop.finish(process).code == 0
     shown = loop.call("show", "my-task").out
     assert ("Now:" in shown, "\nLast run: " in shown) == (False, True)
@@ -89,7 +90,7 @@ def test_the_log_of_a_flood_has_every_line_once_in_order(loop: Loop) -> None:
     ]
     stream = loop.folder / "stream.ndjson"
     stream.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    loop.script([{"fixture": str(stream)}, *WORK[1:]])
+    loop.script([{"fixture": str(stream)}, *DONE[1:]])
     assert loop.run().code == 0
     assert re.findall(r"^line (\d{6})$", loop.log(), re.MULTILINE) == [f"{n:06d}" for n in range(20_000)]
     numbers = [entry["seq"] for entry in loop.journal()]
@@ -98,70 +99,24 @@ def test_the_log_of_a_flood_has_every_line_once_in_order(loop: Loop) -> None:
     assert raw.read_bytes().startswith(stream.read_bytes())
 
 
-@pytest.mark.parametrize("in_place", [True, False])
-def test_status_changes_are_told_while_claude_works(loop: Loop, in_place: bool) -> None:
-    """A first write, further ones in place or by replacement: each is told with its delta, once it is quiet."""
-    loop.make()
-    loop.env["CLAUDE_ITERATE_NOTIFICATION__STATUS_WATCH__DEBOUNCE_MS"] = "500"
-
-    def report(done: int) -> dict[str, Any]:
-        text = json.dumps({"complete": False, "progress": {"completed": done, "total": 9}, "lastUpdated": str(done)})
-        return {"write": {"path": ".status.json", "text": text, "in_place": in_place}}
-
-    loop.script([{"init": {}}, report(2), {"wait_for": "one"}, report(5), {"wait_for": "two"}, *WORK[1:]])
-    process = loop.start("run", "my-task")
-    until(lambda: len(loop.events("StatusChanged")) == 1)
-    (loop.workspace / "one").touch()
-    until(lambda: len(loop.events("StatusChanged")) == 2)
-    (loop.workspace / "two").touch()
-    done = loop.finish(process)
-    assert [line.strip() for line in done.lines if "↳" in line] == [
-        "↳ 2/9 items (+2)",
-        "↳ 5/9 items (+3)",
-        "↳ ✅ Complete!",
-    ]
-
-
-def test_a_burst_of_changes_is_one_update(loop: Loop) -> None:
-    """Only the state after the quiet is told; and the last change before the end is never lost."""
-    loop.make()
-    loop.env["CLAUDE_ITERATE_NOTIFICATION__STATUS_WATCH__DEBOUNCE_MS"] = "10000"
-    writes = [{"status": {"complete": False, "progress": {"completed": n, "total": 9}}} for n in range(8)]
-    loop.script([{"init": {}}, *writes, {"result": {}}])
-    loop.run("-m", "1")
-    assert [event["status"]["completed"] for event in loop.events("StatusChanged")] == [7]
-
-
-def test_secrets_do_not_reach_log_or_journal(loop: Loop) -> None:
-    """Values of secret-looking variables and known shapes are masked; the raw stream keeps what was printed."""
-    loop.make()
-    loop.env["DEPLOY_TOKEN"] = "hunter2-hunter2"
-    said = "the token is hunter2-hunter2 and ghp_abcdefghijklmnopqrstuvwxyz0123456789"
-    loop.script([{"init": {}}, {"say": said}, {"stderr": said + "\n"}, *WORK[1:]])
-    loop.run()
-    kept = loop.log() + json.dumps(loop.journal())
-    assert "hunter2" not in kept
-    assert "ghp_" not in kept
-    assert "[redacted]" in kept
-
-
 def test_a_variable_that_holds_a_word_of_ours_changes_nothing(loop: Loop) -> None:
     """The name of its variable speaks of secrets; the run means the same all the same."""
     loop.make()
     loop.env |= {"AUTH_STATE": "completed", "OAUTH_FLOW": "loop-loop", "MY_KEY": "my-task-"}
-    loop.script(WORK)
+    loop.script(DONE)
     done = loop.run()
     assert (done.code, done.err.count("redacted")) == (0, 0)
     assert [event["reason"] for event in loop.events("RunFinished")] == ["completed"]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.parametrize("broken", [("stdout",), ("stderr",), ("stdout", "stderr")])
-@pytest.mark.parametrize("how", ["full", "gone"])
+@pytest.mark.parametrize(
+    ("broken", "how"), [(("stdout",), "full"), (("stderr",), "gone"), (("stdout", "stderr"), "gone")]
+)
 def test_a_broken_console_does_not_change_the_end_of_a_run(loop: Loop, broken: tuple[str, ...], how: str) -> None:
     """Nobody can read what is said, on a full disk or at the end of a pipe: the exit code is that of the run."""
     loop.make()
-    loop.script(WORK)
+    loop.script(DONE)
     if how == "full":
         place = os.open("/dev/full", os.O_WRONLY)
     else:
@@ -175,46 +130,10 @@ def test_a_broken_console_does_not_change_the_end_of_a_run(loop: Loop, broken: t
     assert [event["reason"] for event in loop.events("RunFinished")] == ["completed"]
 
 
-def test_a_full_disk_costs_a_warning_not_the_run(loop: Loop) -> None:
-    """Log and journal cannot grow any more: one warning each, one for what is lost, and the task is completed."""
-    loop.make()
-    loop.script([{"init": {}}, {"flood": {"stream": "stderr", "lines": 3000, "bytes": 100}}, *WORK[1:]])
-
-    def small_files() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
-
-    done = loop.run(preexec_fn=small_files)
-    assert done.code == 0
-    assert "nothing has proven it" in done.out
-    warnings = [line for line in done.lines if line.startswith("⚠")]
-    assert len(warnings) == len(set(warnings)) <= 4
-    assert "of the journal are lost" in warnings[-1]
-
-
-def test_an_unwatchable_workspace_is_still_read(loop: Loop) -> None:
-    """With watching off the report is read at the end of the iteration."""
-    loop.make()
-    loop.env["CLAUDE_ITERATE_NOTIFICATION__STATUS_WATCH__ENABLED"] = "false"
-    loop.script(WORK)
-    assert "nothing has proven it (after 1 iteration)" in loop.run().out
-
-
-def test_denied_tools_end_the_run_with_the_rule_to_add(loop: Loop) -> None:
-    """Claude was twice not allowed to write its report: the message has the command that allows it."""
-    loop.make()
-    loop.script([{"fixture": str(FIXTURES / "claude-2.1.327" / "e1-permission-denied-default.ndjson")}])
-    done = loop.run("--detailed-exit-code")
-    assert done.code == 6
-    assert "claude-iterate config -w my-task claude.allowed_tools --add " in done.err
-
-
 @pytest.mark.parametrize(
     ("name", "code", "words"),
     [
         ("claude-2.1.197/d57-not-logged-in", 6, "claude setup-token"),
-        ("claude-2.1.197/d13-400-credit-balance", 6, "Credit balance is too low"),
-        ("claude-2.1.197/d10-404-model", 6, "claude.model"),
-        ("claude-2.1.197/d52-oauth-429-usage-limit", 7, "resets 1:44am (UTC)"),
         ("claude-2.1.327/d52-oauth-429-usage-limit", 7, "resets 6:55pm (UTC)"),
     ],
 )
@@ -252,3 +171,90 @@ def test_a_name_left_out_is_asked_for(loop: Loop, terminal: Open) -> None:
     refused = loop.call("show")
     assert (refused.code, "Missing argument 'NAME'" in refused.err) == (2, True)
     assert "Workspaces here: my-task, other" in refused.err
+
+
+FIRST = "printf 'a\\nb\\n' > one; printf '\\0' > picture; echo x > x.tmp"
+SECOND = "printf 'a\\nc\\nd\\n' > one; rm old"
+
+
+@pytest.mark.needs_git
+@pytest.mark.parametrize("in_git", [True, False])
+def test_files_and_lines_of_each_iteration_and_of_the_run(loop: Loop, in_git: bool) -> None:
+    """By the snapshots in the repository, or in the store of a project without one. Our own files and ignored ones do
+    not count. Where a snapshot is gone, the report says that it is not known."""
+    loop.make()
+    (loop.root / "old").write_text("1\n2\n3\n")
+    if in_git:
+        loop.git("init", "-q")
+    loop.env["CLAUDE_ITERATE_PROGRESS__IGNORE"] = "*.tmp"
+    loop.script(proceed({"shell": FIRST}), finish({"shell": SECOND}))
+    assert loop.run("--no-delay").code == 0
+    report = loop.document("report", "my-task")
+    sums = [(stat["changed"], stat["added"], stat["removed"]) for stat in report["diffstats"]]
+    assert sums == [(2, 2, 0), (2, 2, 4)]
+    files = {file["path"]: (file["added"], file["removed"]) for file in report["diffstat"]["files"]}
+    assert files == {"old": (0, 3), "one": (3, 0), "picture": (None, None)}
+    page = loop.call("report", "my-task", "-o", "-").out
+    assert "3 files, +3 -3 lines" in page
+    history = loop.document("history", "my-task")
+    rows = history["runs"][-1]["iterations"]
+    assert report["iterations"] == rows
+    assert rows[0]["treeAfter"] == rows[1]["treeBefore"] != ""
+    kept = loop.root / (".git" if in_git else "claude-iterate/snapshots.git")
+    kept.rename(loop.root / "elsewhere")
+    lost = loop.document("report", "my-task")
+    assert (lost["diffstat"], lost["diffstats"]) == (None, [None, None])
+    assert "Not known: there is no snapshot" in loop.call("report", "my-task", "-o", "-").out
+
+
+DEBOUNCE = "CLAUDE_ITERATE_NOTIFICATION__STATUS_WATCH__DEBOUNCE_MS"
+
+
+def is_watching(pid: int) -> bool:
+    """True when the system tells the process of changes in a folder. Only Linux shows it."""
+    for handle in Path(f"/proc/{pid}/fd").iterdir() if LINUX else ():
+        with contextlib.suppress(FileNotFoundError):  # it was closed meanwhile
+            if os.readlink(handle) == "anon_inode:inotify":
+                return True
+    return not LINUX
+
+
+def test_a_report_is_noticed_in_mid_call(loop: Loop) -> None:
+    """Each of two reports is an event before the call ends, and the watcher is there before the first."""
+    loop.make()
+    loop.env[DEBOUNCE] = "500"
+    first, second = ({"status": {"complete": False, "summary": text}} for text in ("first", "second"))
+    go, end = (loop.folder / name for name in ("go", "end"))
+    begin = loop.folder / "begin"
+    reporting: list[dict[str, Any]] = [
+        {"wait_for": str(begin)},
+        first,
+        {"wait_for": str(go)},
+        second,
+        {"wait_for": str(end)},
+    ]
+    loop.script([{"init": {}}, *reporting, {"result": {}}])
+    process = loop.start("run", "my-task", "-m", "1")
+    until(lambda: is_watching(process.pid))
+    begin.touch()
+    until(lambda: len(loop.events("StatusChanged")) == 1)
+    go.touch()
+    until(lambda: len(loop.events("StatusChanged")) == 2)
+    assert loop.events("AgentExited") == []
+    end.touch()
+    assert loop.finish(process).code == 0
+    assert [event["status"]["summary"] for event in loop.events("StatusChanged")] == ["first", "second"]
+
+
+def test_a_report_is_noticed_in_a_workspace_that_was_made_again(loop: Loop) -> None:
+    """Claude deleted the folder that was watched."""
+    loop.make()
+    loop.env[DEBOUNCE] = "500"
+    end = str(loop.folder / "end")
+    sweep: list[dict[str, Any]] = [{"init": {}}, {"shell": "rm -rf $WORKSPACE"}, {"result": {}}]
+    loop.script(sweep, [{"init": {}}, {"status": {"complete": True}}, {"wait_for": end}, {"result": {}}])
+    process = loop.start("run", "my-task", "--no-delay")
+    until(lambda: bool(loop.workspace.exists() and loop.events("StatusChanged")))
+    assert len(loop.events("AgentExited")) == 1
+    (loop.folder / "end").touch()
+    assert loop.finish(process).code == 0

@@ -11,19 +11,9 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from claude_iterate.selftest.harness.script_steps import usage_limit
 from claude_iterate.workspace.layout import Layout
-from tests.e2e.conftest import Done, Loop, until
-
-DONE: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
-UNDONE: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": False}}, {"result": {}}]
-HANGING: list[dict[str, Any]] = [{"init": {}}, {"touch": "ready"}, {"hang": True}]
-PATIENT: list[dict[str, Any]] = [{"init": {}}, {"touch": "ready"}, {"wait_for": "go"}, *UNDONE[1:]]
-
-
-def limited(seconds: float) -> list[dict[str, Any]]:
-    """A call that meets the five-hour limit."""
-    refused = {"is_error": True, "api_error_status": 429, "text": "You've hit your session limit"}
-    return [{"init": {}}, {"rejected": {"seconds": seconds, "window": "five_hour"}}, {"result": refused}]
+from tests.e2e.conftest import DONE, HANGING, PATIENT, UNDONE, Done, Loop, until
 
 
 def workspaces(loop: Loop, scripts: dict[str, list[list[dict[str, Any]]]]) -> dict[str, Layout]:
@@ -71,7 +61,7 @@ def test_a_limit_that_one_meets_holds_the_others_back(loop: Loop) -> None:
     the reset, and say whose limit it is; then all go on to their end."""
     loop.env["CLAUDE_ITERATE_LIMITS__RESET_MARGIN"] = "0"
     others = {name: [PATIENT, DONE] for name in ("two", "three", "four", "five")}
-    first = [{"wait_for": "go"}, *limited(25)]
+    first = [{"wait_for": "go"}, *usage_limit("You've hit your session limit", 25)]
     found = workspaces(loop, {"one": [first, DONE], **others})
     started = loop.start("run", *found)
     for name in others:
@@ -107,10 +97,9 @@ def test_a_completed_task_shares_no_folder(loop: Loop) -> None:
 
 def test_where_the_end_of_a_limit_is_not_known_they_do_not_try_at_once(loop: Loop) -> None:
     """The one that met it tries first, then the others one after the other, so that one call finds out for all."""
-    refused = {"is_error": True, "api_error_status": 429, "result": "You've hit your session limit"}
     names = ("two", "three", "four")
     others = {name: [PATIENT] for name in names}
-    found = workspaces(loop, {"one": [[{"init": {}}, {"result": refused}]], **others})
+    found = workspaces(loop, {"one": [usage_limit("You've hit your session limit", None)], **others})
     process = loop.start("run", "one", *names, "--no-delay")
     for name in names:
         until(functools.partial(entries, found[name], "HeldBack"))

@@ -42,9 +42,7 @@ def ended(loop: Loop, how: str) -> None:
     process = loop.start("run", "my-task", "-m", "1", "--json")
     until(lambda: (loop.workspace / "ready").exists() and len(loop.events("Said")) >= 2)
     if how == "kill -9":
-        process.kill()
-        process.wait()
-        loop.gone()
+        loop.kill(process)
         return
     if how in {"skip", "reboot"}:
         loop.request(how)
@@ -66,8 +64,8 @@ def patient(loop: Loop) -> Loop:
 
 def told(loop: Loop) -> dict[str, Any]:
     """What is known of the money in all places that add it up; they must agree."""
-    history = json.loads(loop.call("history", "my-task", "--all", "--json").out)
-    shown = json.loads(loop.call("show", "my-task", "--json").out)
+    history = loop.document("history", "my-task", "--all")
+    shown = loop.document("show", "my-task")
     rows = [row for run in history["runs"] for row in run["iterations"]]
     known = sum(row["knownCostUsd"] for row in rows) + sum(run["otherCostUsd"] for run in history["runs"])
     total = history["total"]
@@ -89,7 +87,7 @@ def test_a_call_that_was_ended_has_cost_what_its_messages_say(patient: Loop, how
     assert found["last"]["tokens"]["input"] == 50_000
     assert "at least $0.13" in patient.call("history", "my-task").out
     assert "at least $0.13 in all" in patient.call("show", "my-task").out
-    row = json.loads(patient.call("list", "--json").out)["workspaces"][0]
+    row = patient.document("list")["workspaces"][0]
     assert (row["costUsd"], row["costIsLowerBound"]) == (0.13, True)
     if how != "kill -9":
         assert "\nCost: at least $0.13\n" in patient.log()
@@ -139,9 +137,7 @@ def test_it_counts_for_the_limit_over_kills_and_runs(patient: Loop) -> None:
     patient.run("-m", "1", "--max-cost", "0.35")
     process = patient.start("run", "my-task", "--max-cost", "0.35")
     until(lambda: (patient.workspace / "ready").exists() and len(patient.events("Said")) >= 2)
-    process.kill()
-    process.wait()
-    patient.gone()
+    patient.kill(process)
     done = patient.run("--max-cost", "0.35", "--detailed-exit-code")
     assert done.code == 7
     assert "at least $0.35 of $0.35" in done.err
@@ -179,7 +175,7 @@ def test_a_review_that_was_ended_is_counted(patient: Loop) -> None:
     patient.run("--verify")
     shown = patient.call("history", "my-task").out
     assert "Reviews and other calls: at least $0.10; in all at least $0.60" in shown
-    assert json.loads(patient.call("show", "my-task", "--json").out)["counters"]["costUsd"] == pytest.approx(0.6)
+    assert patient.document("show", "my-task")["counters"]["costUsd"] == pytest.approx(0.6)
 
 
 def test_a_run_under_way_tells_what_it_has_cost_so_far(patient: Loop) -> None:

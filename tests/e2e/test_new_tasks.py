@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.agents import acts, prompt
 from tests.e2e.conftest import Loop, until
-from tests.e2e.shell_agent import acts, prompt
 
 CLAIM = """report '{"complete": true, "progress": {"completed": 2, "total": 2}, "iteration": "'$(id)'"}'"""
 MORE = "echo '- [ ] a third item' >> $W/INSTRUCTIONS.md"
@@ -16,7 +16,7 @@ DROPPED = "⚠ The claim does not count: INSTRUCTIONS.md has another text now."
 
 
 def row(loop: Loop) -> dict[str, Any]:
-    (found,) = json.loads(loop.call("list", "--json").out)["workspaces"]
+    (found,) = loop.document("list")["workspaces"]
     return dict(found)
 
 
@@ -69,7 +69,7 @@ def test_instructions_that_change_during_the_proof_are_worked_on(loop: Loop) -> 
     """The proof was about the old text."""
     loop.make()
     text = loop.workspace / "INSTRUCTIONS.md"
-    loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = json.dumps([f"grep -q third {text} || echo '- third' >> {text}"])
+    loop.checks(f"grep -q third {text} || echo '- third' >> {text}")
     acts(loop, CLAIM)
     done = loop.run()
     assert (done.code, len(loop.events("IterationFinished"))) == (0, 2)
@@ -81,13 +81,11 @@ def killed_while_checking(loop: Loop) -> None:
     loop.make()
     ready = loop.workspace / "ready"
     check = f"test -e {ready} || {{ touch {ready}; sleep 300; }}"
-    loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = json.dumps([check])
+    loop.checks(check)
     acts(loop, CLAIM)
     process = loop.start_run()
     until(ready.exists)
-    process.kill()
-    process.wait()
-    loop.gone()
+    loop.kill(process)
 
 
 @pytest.mark.parametrize("way", ["setup", "edited"])
@@ -149,7 +147,7 @@ def test_a_completed_workspace_with_other_instructions_has_a_new_task(loop: Loop
 def test_a_verify_of_a_new_task_does_not_take_the_report_of_the_old_one(loop: Loop) -> None:
     """Its checks are green, so it is completed; what Claude reported before is told as what it is."""
     loop.make("- [ ] one\n")
-    loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = '["true"]'
+    loop.checks("true")
     acts(loop, CLAIM)
     assert loop.run().code == 0
     (loop.workspace / "INSTRUCTIONS.md").write_text("- [ ] something else\n")

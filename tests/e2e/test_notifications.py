@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import json
-import signal
-import socket
-import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import Loop, until
+from tests.e2e.conftest import LIMITED, Loop
 from tests.recording_receiver import Received, Receiver
 
 DONE = {"complete": True, "progress": {"completed": 4, "total": 4}, "summary": "all done"}
@@ -120,34 +115,15 @@ def test_the_end_has_a_link_to_the_report(loop: Loop, receiver: Receiver) -> Non
     assert last["click"].startswith("https://example.org/project/my-task/report-")
 
 
-@pytest.mark.parametrize("most", [10, 11])
-def test_a_milestone_every_ten_iterations(loop: Loop, receiver: Receiver, most: int) -> None:
+def test_a_milestone_every_ten_iterations(loop: Loop, receiver: Receiver) -> None:
     """Also when the tenth is the last; and the limit is said for what it is."""
     loop.make()
     aim(loop, receiver.url, NOTIFY__EVENTS="iteration_milestone,completion")
     loop.script(BUSY)
-    assert loop.run("-m", str(most)).code == 0
+    assert loop.run("-m", "10").code == 0
     assert events(receiver) == ["iteration_milestone", "completion"]
     assert receiver.received[-1].document["reason"] == "max_iterations"
-    assert receiver.received[-1].document["message"].startswith(f"⚠️ Reached maximum iterations ({most})")
-
-
-@pytest.mark.parametrize(
-    ("steps", "event", "reason"),
-    [
-        ([{"init": {}}, {"status": {"complete": False, "blocked": "the key"}}, {"result": {}}], "blocked", "blocked"),
-        ([{"stderr": "boom\n"}, {"exit": 3}], "error", "agent_failed"),
-        (FINISH, "completion", "completed"),
-    ],
-)
-def test_how_it_ended(loop: Loop, receiver: Receiver, steps: Any, event: str, reason: str) -> None:
-    """Each ending has its event."""
-    loop.make()
-    aim(loop, receiver.url)
-    loop.env["CLAUDE_ITERATE_STOP__FAILURES"] = "1"
-    loop.script(steps)
-    loop.run()
-    assert (events(receiver)[-1], receiver.received[-1].document["reason"]) == (event, reason)
+    assert receiver.received[-1].document["message"].startswith("⚠️ Reached maximum iterations (10)")
 
 
 def test_a_proof_is_told(loop: Loop, receiver: Receiver) -> None:
@@ -169,29 +145,12 @@ def test_waiting_for_a_limit_is_told(loop: Loop, receiver: Receiver) -> None:
     """That it waits, and that it goes on; the attempt is not an iteration."""
     loop.make()
     aim(loop, receiver.url, LIMITS__MAX_WAIT="1s")
-    info = {"status": "rejected", "resetsAt": int(time.time()) + 3600, "rateLimitType": "five_hour"}
-    limit = {"type": "rate_limit_event", "rate_limit_info": info}
-    said = "You've hit your session limit"
-    error = {"is_error": True, "api_error_status": 429, "result": said}
-    loop.script([{"init": {}}, {"event": limit}, {"result": error}], FINISH)
+    loop.script(LIMITED, FINISH)
     assert loop.run().code == 0
     assert events(receiver) == [
         *("execution_start", "limit_wait", "limit_over", "status_update", "iteration", "completion")
     ]
-    assert said in receiver.named("limit_wait")[0].document["message"]
-
-
-def test_a_stopped_run(loop: Loop, receiver: Receiver) -> None:
-    """Ctrl-C twice: reported as stopped."""
-    loop.make()
-    aim(loop, receiver.url)
-    loop.script([{"init": {}}, {"touch": "here"}, {"hang": {}}])
-    process = loop.start("run", "my-task")
-    until((loop.workspace / "here").exists)
-    process.send_signal(signal.SIGINT)
-    process.send_signal(signal.SIGTERM)
-    loop.finish(process)
-    assert events(receiver)[-1] == "stopped"
+    assert "You've hit your session limit" in receiver.named("limit_wait")[0].document["message"]
 
 
 def test_setup_is_told(loop: Loop, receiver: Receiver) -> None:
@@ -207,70 +166,6 @@ def test_setup_is_told(loop: Loop, receiver: Receiver) -> None:
     done = loop.call("setup", "my-task", "--from", str(source), "--force", "--json")
     assert (done.code, json.loads(done.out)["name"]) == (0, "my-task")
     assert "Notifications to 127.0.0.1 fail" in done.err
-
-
-def test_a_slow_receiver_holds_up_nothing(loop: Loop, receiver: Receiver) -> None:
-    """It answers nothing at all: every iteration is done, and the last word arrives past all others."""
-    loop.make()
-    loop.script(*[BUSY] * 4, FINISH)
-    receiver.open.clear()
-    aim(loop, receiver.url)
-    loop.patch(SINK, IN_ORDER=0.5, LAST=60.0)
-    process = loop.start("run", "my-task")
-    receiver.wait(lambda got: got and got[-1].event == "completion")
-    assert len(loop.events("IterationFinished")) == 5
-    receiver.open.set()
-    assert loop.finish(process).code == 0
-    assert (events(receiver)[0], events(receiver)[-1]) == ("execution_start", "completion")
-
-
-def test_a_dead_receiver_costs_one_warning(loop: Loop) -> None:
-    """Said once, whether the run is short or long; the exit code is the run's own."""
-    loop.make()
-    loop.script(*[BUSY] * 3, FINISH)
-    with socket.socket() as place:
-        place.bind(("127.0.0.1", 0))
-        aim(loop, f"http://127.0.0.1:{place.getsockname()[1]}/secret-topic")
-        done = loop.run()
-    assert done.code == 0
-    assert done.err.count("Notifications to 127.0.0.1 fail") == 1
-    assert "secret-topic" not in done.out + done.err
-
-
-def test_500_then_ok_and_429(loop: Loop, receiver: Receiver) -> None:
-    """What passes is tried again; what arrives is in order."""
-    loop.make()
-    receiver.answers = [(500, {}), (429, {"Retry-After": "1"})]
-    aim(loop, receiver.url, NOTIFY__EVENTS="execution_start,completion")
-    loop.script(FINISH)
-    done = loop.run()
-    assert (done.code, "Notifications" in done.err) == (0, False)
-    assert events(receiver) == ["execution_start"] * 3 + ["completion"]
-    first, second, third, _last = receiver.received
-    assert second.at - first.at >= 0.5
-    assert third.at - second.at >= 1.0
-
-
-def test_signed(loop: Loop, receiver: Receiver) -> None:
-    """The receiver can check every message with the shared secret."""
-    loop.make()
-    aim(loop, receiver.url, NOTIFY__SECRET="s3cret-key")
-    loop.script(FINISH)
-    loop.run()
-    for item in receiver.received:
-        expected = hmac.new(b"s3cret-key", item.body, hashlib.sha256).hexdigest()
-        assert item.headers["x-claude-iterate-signature"] == f"sha256={expected}"
-
-
-def test_what_an_agent_lets_slip_is_masked(loop: Loop, receiver: Receiver) -> None:
-    """The value of a secret variable in its summary."""
-    loop.make()
-    loop.env["MY_TOKEN"] = "hunter2hunter2"
-    aim(loop, receiver.url)
-    loop.script([{"init": {}}, {"status": DONE | {"summary": "used hunter2hunter2"}}, {"result": {}}])
-    loop.run()
-    assert all("hunter2hunter2" not in item.text for item in receiver.received)
-    assert "used [redacted]" in receiver.received[-1].text
 
 
 @pytest.mark.parametrize("layer", ["user", "project", "original"])
@@ -309,9 +204,6 @@ def test_what_init_was_given_is_used(loop: Loop, receiver: Receiver) -> None:
     [
         ({"notifyUrl": "ntfy.sh/topic"}, ["notifyUrl", "https://ntfy.sh/my-topic"]),
         ({"notify": {"url": "ftp://h/x"}}, ["notify.url", "https://ntfy.sh/my-topic"]),
-        ({"notify": {"events": ["completion", "lunch"]}}, ["notify.events", "limit_wait"]),
-        ({"notify": {"format": "pigeon"}}, ["notify.format", "discord"]),
-        ({"notify": {"headers": {"X": "a\r\nB: c"}}}, ["notify.headers", "one line"]),
     ],
 )
 def test_bad_settings_are_refused(loop: Loop, document: Any, words: list[str]) -> None:

@@ -59,7 +59,7 @@ def old(loop: Loop) -> Loop:
 def test_it_is_listed_and_shown(old: Loop) -> None:
     """With its counters; nothing is written by looking."""
     before = (old.workspace / ".metadata.json").read_bytes()
-    (row,) = json.loads(old.call("list", "--json").out)["workspaces"]
+    (row,) = old.document("list")["workspaces"]
     assert (row["name"], row["iterations"], row["status"]) == ("my-task", 6, "in_progress")
     shown = old.call("show", "my-task").out
     assert "6 in runs" in shown

@@ -3,63 +3,37 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import re
-import select
-import subprocess
 import sys
-import time
+from itertools import count
 from typing import Any
 
 import pytest
 
 from tests.bubblewrap import needs_bwrap
-from tests.e2e.conftest import PATIENCE, Loop, until
-from tests.e2e.shell_agent import acts
-from tests.e2e.terminal import Terminal
+from tests.e2e.agents import acts
+from tests.e2e.conftest import DONE, Loop, until
+from tests.e2e.terminal import Open, Terminal
 
-QUESTION = re.compile(r"(Your choice|Commands, separated|Are you sure|Prove the work|Most US dollars)[^\n]*[\])]: $")
-"""At the end of all that was shown, because a terminal hands over text in any pieces."""
-WORK: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
+QUESTION = re.compile(r"(Your choice|Commands, separated|Are you sure|Prove the work|Most US dollars)[^\n]*[\])]: ")
 
 
 def on_terminal(loop: Loop, answers: list[str], *arguments: str) -> tuple[int, str]:
     """Run on a pseudo-terminal and answer each question when it is asked; when the answers are used up, by Enter."""
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "claude_iterate", *arguments],
-        cwd=loop.root,
-        env=loop.env,
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-    )
-    loop.started.append(process)
-    os.close(theirs)
-    seen, deadline = "", time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        ready, _, _ = select.select([ours], [], [], 0.2)
-        if ready:
-            try:
-                part = os.read(ours, 65536).decode("utf-8", "replace")
-            except OSError:
-                break
-            if not part:
-                break
-            seen += part
-            if QUESTION.search(seen):
-                os.write(ours, ((answers.pop(0) if answers else "") + "\n").encode())
-        elif process.poll() is not None:
+    screen = Terminal(loop, *arguments)
+    for asked in count():
+        until(lambda: len(QUESTION.findall(screen.seen)) > asked or screen.process.poll() is not None)  # noqa: B023
+        if screen.process.poll() is not None:
             break
-    process.wait(timeout=PATIENCE)
-    os.close(ours)
-    return process.returncode, seen
+        screen.type((answers.pop(0) if answers else "") + "\n")
+    code = screen.finish()
+    screen.close()
+    return code, screen.seen
 
 
 def prepared(loop: Loop) -> None:
     loop.make()
-    loop.script(WORK)
+    loop.script(DONE)
     del loop.env["CLAUDE_ITERATE_CLAUDE__PERMISSION_MODE"]
 
 
@@ -92,9 +66,7 @@ def test_what_the_project_suggests_is_offered(loop: Loop) -> None:
     prepared(loop)
     scripts = {"test": "vitest", "lint": "eslint .", "deploy": "rsync"}
     (loop.root / "package.json").write_text(json.dumps({"scripts": scripts}))
-    loop.env["PATH"] = f"{loop.folder}/bin:{loop.env['PATH']}"
-    (loop.folder / "bin").mkdir()
-    (loop.folder / "bin" / "npm").symlink_to("/bin/true")
+    loop.executable("npm", "exit 0")
     code, seen = on_terminal(loop, [], "run", "my-task")
     assert code == 0, seen
     assert "found here: npm test, npm run lint)" in seen
@@ -118,7 +90,7 @@ def test_what_the_project_suggests_is_offered(loop: Loop) -> None:
 def test_everything_is_asked_twice_and_told_in_every_run(loop: Loop) -> None:
     """A no leads back to the question; once it is saved, each run says so in one line, and doctor names it."""
     prepared(loop)
-    without_bwrap(loop)
+    loop.executable("bwrap", "exit 1")
     code, seen = on_terminal(loop, ["3", "n", "3", "y"], "run", "my-task")
     assert code == 0, seen
     assert seen.count("Are you sure?") == 2
@@ -130,15 +102,6 @@ def test_everything_is_asked_twice_and_told_in_every_run(loop: Loop) -> None:
     assert f"{words} Use this only in a disposable sandbox." in later.err
     assert "permission checks are off: claude.permission_mode is bypassPermissions" in loop.call("doctor").out
     assert "Permission checks" not in loop.run("--dry-run").err
-
-
-def without_bwrap(loop: Loop) -> None:
-    """As on a computer on which no sandbox works."""
-    folder = loop.folder / "bin"
-    folder.mkdir()
-    (folder / "bwrap").write_text("#!/bin/sh\nexit 1\n")
-    (folder / "bwrap").chmod(0o755)
-    loop.env["PATH"] = f"{folder}:{loop.env['PATH']}"
 
 
 @needs_bwrap
@@ -165,22 +128,12 @@ def test_setup_asks_nothing(loop: Loop) -> None:
     assert "Next: claude-iterate run my-task" in seen
 
 
-CLAUDE = """\
-#!/bin/sh
-if [ "$1" = --version ]; then echo "9.9.9 (Claude Code)"; exit; fi
-exec {python} -P -m claude_iterate.fake_claude "$@"
-"""
-
-
 def installed(loop: Loop) -> None:
     """A shim called `claude` that calls Claude Code, as version managers have them."""
     prepared(loop)
     del loop.env["CLAUDE_ITERATE_CLAUDE__COMMAND"]
-    program = loop.folder / "bin" / "claude"
-    program.parent.mkdir()
-    program.write_text(CLAUDE.format(python=sys.executable))
-    program.chmod(0o755)
-    loop.env["PATH"] = f"{program.parent}:{loop.env['PATH']}"
+    version = 'if [ "$1" = --version ]; then echo "9.9.9 (Claude Code)"; exit; fi'
+    loop.executable("claude", f'{version}\nexec {sys.executable} -P -m claude_iterate.fake_claude "$@"')
 
 
 def test_a_run_that_could_write_nothing_is_refused(loop: Loop) -> None:
@@ -204,16 +157,14 @@ def test_a_run_that_could_write_nothing_is_refused(loop: Loop) -> None:
         {"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "approve"}]}]}},
     ],
 )
-@pytest.mark.parametrize("moved", [False, True])
-def test_claudes_own_settings_make_a_run_possible(loop: Loop, document: dict[str, Any], moved: bool) -> None:
-    """Rules, a mode, or a hook that may allow things: it is not for us to refuse, also where `claude.env` says where
-    these settings are."""
+def test_claudes_own_settings_make_a_run_possible(loop: Loop, document: dict[str, Any]) -> None:
+    """Rules, a mode, or a hook that may allow things: it is not for us to refuse, wherever `claude.env` says that these
+    settings are."""
     installed(loop)
-    folder = loop.home / ("elsewhere" if moved else ".claude")
+    folder = loop.home / "elsewhere"
     folder.mkdir()
     (folder / "settings.json").write_text(json.dumps(document))
-    if moved:
-        loop.call("config", "-w", "my-task", "claude.env.CLAUDE_CONFIG_DIR", str(folder))
+    loop.call("config", "-w", "my-task", "claude.env.CLAUDE_CONFIG_DIR", str(folder))
     assert loop.run().code == 0
 
 
@@ -227,15 +178,6 @@ def test_without_a_terminal_it_warns_once_and_goes_on(loop: Loop) -> None:
     assert saved(loop) == {}
 
 
-def test_nothing_is_asked_when_claudes_own_settings_decide(loop: Loop) -> None:
-    """A project's `.claude/settings.json` with permissions is a decision."""
-    prepared(loop)
-    (loop.root / ".claude").mkdir()
-    (loop.root / ".claude" / "settings.json").write_text(json.dumps({"permissions": {"allow": ["Write"]}}))
-    code, seen = on_terminal(loop, [], "run", "my-task")
-    assert (code, "How much" in seen) == (0, False)
-
-
 def test_skipping_permissions_warns_and_is_not_saved(loop: Loop) -> None:
     """The flag reaches Claude for this run only."""
     prepared(loop)
@@ -245,64 +187,61 @@ def test_skipping_permissions_warns_and_is_not_saved(loop: Loop) -> None:
     assert saved(loop) == {}
 
 
-def test_a_dry_run_asks_nothing(loop: Loop) -> None:
-    """The fake needs no permission."""
+@pytest.mark.parametrize("flags", [("--dry-run",), ("--permission-mode", "acceptEdits")])
+def test_nothing_is_asked_that_needs_no_answer(loop: Loop, flags: tuple[str, ...]) -> None:
+    """A dry run needs no permission, and flags say what Claude may do."""
     prepared(loop)
-    code, seen = on_terminal(loop, [], "run", "my-task", "--dry-run")
+    code, seen = on_terminal(loop, [], "run", "my-task", *flags)
     assert (code, "How much" in seen) == (0, False)
 
 
-def test_an_open_question_blocks_no_other_command(loop: Loop) -> None:
+def test_an_open_question_blocks_no_other_command(loop: Loop, terminal: Open) -> None:
     """The lock is taken after the answer; what the other command wrote is kept beside the answer."""
     prepared(loop)
-    screen = Terminal(loop, "run", "my-task")
+    screen = terminal("run", "my-task")
     screen.await_text("Your choice")
     assert loop.call("config", "-w", "my-task", "delay", "0").code == 0
     screen.type("1\n\n")
     assert screen.finish() == 0
-    screen.close()
     assert saved(loop) == {"delay": 0.0, "claude": {"permission_mode": "acceptEdits"}}
 
 
-def test_what_was_set_while_the_question_was_open_counts(loop: Loop) -> None:
+def test_what_was_set_while_the_question_was_open_counts(loop: Loop, terminal: Open) -> None:
     """The run obeys it, and permissions that were set meanwhile are not overwritten by the answer."""
     prepared(loop)
     loop.script([{"init": {}}, {"status": {"complete": False}}, {"result": {}}])
-    screen = Terminal(loop, "run", "my-task")
+    screen = terminal("run", "my-task")
     screen.await_text("Your choice")
     assert loop.call("config", "-w", "my-task", "max_iterations", "2").code == 0
     assert loop.call("config", "-w", "my-task", "claude.permission_mode", "plan").code == 0
     screen.type("1\n\n")
     assert screen.finish() == 0
-    screen.close()
     assert loop.events("RunFinished")[-1]["iterations"] == 2
     assert saved(loop)["claude"] == {"permission_mode": "plan"}
     argv = loop.record(1)["argv"]
     assert argv[argv.index("--permission-mode") + 1] == "plan"
 
 
-def test_a_workspace_that_was_removed_while_the_question_was_open(loop: Loop) -> None:
+def test_a_workspace_that_was_removed_while_the_question_was_open(loop: Loop, terminal: Open) -> None:
     """The message says that it is gone, and nothing is made in its place."""
     prepared(loop)
-    screen = Terminal(loop, "run", "my-task")
+    screen = terminal("run", "my-task")
     screen.await_text("Your choice")
     assert loop.call("clean", "my-task", "--force").code == 0
     screen.type("1\n\n")
     screen.await_text("is gone")
     assert screen.finish() == 1
-    screen.close()
     assert not loop.workspace.exists()
 
 
 def test_nothing_is_asked_for_a_workspace_that_is_running(loop: Loop) -> None:
     """The user is not asked in vain: the answer would be lost."""
     prepared(loop)
-    loop.script([{"init": {}}, {"touch": "ready"}, {"wait_for": "go"}, *WORK[1:]])
-    process = loop.start("run", "my-task", "--permission-mode", "acceptEdits")
-    until((loop.workspace / "ready").exists)
+    loop.script([{"init": {}}, {"touch": "ready"}, {"wait_for": "go"}, *DONE[1:]])
+    process = loop.working("--permission-mode", "acceptEdits")
     code, seen = on_terminal(loop, [], "run", "my-task")
     assert (code, "already running" in seen, "How much" in seen) == (1, True, False)
-    (loop.workspace / "go").touch()
+    loop.go()
     assert loop.finish(process).code == 0
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-from pathlib import Path
 
 import pytest
 
@@ -53,7 +52,7 @@ def test_plan_then_build(loop: Loop) -> None:
     assert "\nProgress: 2/2 tasks of the plan\n" in (shown := loop.call("show", TASK).out)
     assert ("Plan: 2 done, 0 open" in shown, "remaining" in shown) == (True, False)
     assert "in build mode: plan 2 done, 0 left" in loop.call("history", TASK).out
-    run = json.loads(loop.call("show", TASK, "--json").out)["lastRun"]
+    run = loop.document("show", TASK)["lastRun"]
     assert (run["mode"], run["plan"]) == ("build", {"open": 0, "doing": 0, "done": 2})
     assert json.loads(loop.layout.metadata.read_text())["mode"] == "loop"
     loop.layout.instructions.write_text("- a rocket\n")
@@ -71,7 +70,7 @@ def test_a_finished_plan_makes_no_call_and_is_still_proven(loop: Loop) -> None:
     quick = loop.run()
     assert (quick.code, calls(loop)) == (0, 0)
     assert "nothing has proven that they are done (after 0 iterations)" in quick.out
-    loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = json.dumps(["test -e proof"])
+    loop.checks("test -e proof")
     (loop.root / "proof").touch()
     assert "proven by checks" in loop.run("--again").out
     assert calls(loop) == 0
@@ -79,7 +78,7 @@ def test_a_finished_plan_makes_no_call_and_is_still_proven(loop: Loop) -> None:
     loop.script(proceed())
     red = loop.run("--again", "--detailed-exit-code")
     assert (red.code, calls(loop)) == (5, 1)
-    assert "test -e proof" in Path(loop.record(1)["stdin"]).read_text()
+    assert "test -e proof" in loop.prompt(1)
 
 
 def test_a_plan_that_grows_is_worked_off(loop: Loop) -> None:
@@ -113,7 +112,7 @@ def test_a_planning_run_without_commits_goes_on(loop: Loop) -> None:
     ended = loop.call("plan", TASK)
     assert (ended.code, calls(loop)) == (0, 4)
     assert "The claim does not count: there is no plan" in ended.err
-    assert "there is no plan: IMPLEMENTATION_PLAN.md has no task" in Path(loop.record(2)["stdin"]).read_text()
+    assert "there is no plan: IMPLEMENTATION_PLAN.md has no task" in loop.prompt(2)
     assert [event.get("open", 0) for event in loop.events("PlanRead")] == [0, 1, 2, 2]
     assert "Planned after 4 iterations: 2 tasks, 2 of them without refs, 2 to do" in ended.out
 
@@ -155,7 +154,7 @@ def test_open_tasks_that_the_agent_removes_are_no_work_done(loop: Loop) -> None:
     assert "All tasks of the plan are ticked; nothing has proven that they are done" in ended.out
     assert "IMPLEMENTATION_PLAN.md (2 open tasks removed; the plan)" in ended.out
     loop.layout.plan.write_text(whole)
-    loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = json.dumps(["true"])
+    loop.checks("true")
     loop.env["CLAUDE_ITERATE_VERIFICATION__ON_TAMPER"] = "refuse"
     loop.script(proceed(easy))
     refused = loop.run("--again", "--detailed-exit-code")
@@ -202,7 +201,7 @@ def test_ctrl_c_ends_a_build_after_its_task(loop: Loop) -> None:
     loop.until((loop.workspace / "ready").exists, "the iteration")
     process.send_signal(signal.SIGINT)
     loop.until(lambda: loop.events("StopRequested"), "the record")
-    (loop.workspace / "go").touch()
+    loop.go()
     ended = loop.finish(process)
     assert ended.code == 130
     assert "Next: claude-iterate build my-task" in ended.err
@@ -221,7 +220,7 @@ def test_show_tells_how_the_plan_stands(loop: Loop) -> None:
     tasks = "  [x] a (refs: docs/parser.md#one)\n  [~] b (refs: parser.md)\n  [ ] c\n"
     bare = "Without refs: 1\n  line 3 of IMPLEMENTATION_PLAN.md: c\n"
     assert f"3 tasks: 1 done, 1 under way, 1 open\n{tasks}{bare}" in shown.out
-    told = json.loads(loop.call("plan", TASK, "--show", "--json").out)
+    told = loop.document("plan", TASK, "--show")
     assert [told[name] for name in ("tasks", "open", "doing", "done", "withoutRefs")] == [3, 1, 1, 1, 1]
     assert told["specifications"] == [{"file": "parser.md", "tasks": 2, "open": 1}]
     loop.layout.plan.write_text("- [ ]\n" * 20_000)

@@ -7,32 +7,26 @@ import os
 import re
 import shutil
 import signal
-import subprocess
-from pathlib import Path
 from shlex import quote
 from typing import Any
 
 import pytest
 
+from tests.e2e.agents import reviewing
 from tests.e2e.conftest import Loop, until
-from tests.e2e.reviewers import reviewing
 
 CLAIM: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True, "summary": "all done"}}, {"result": {}}]
 FIXED: list[dict[str, Any]] = [{"init": {}}, {"write": {"path": "fixed", "text": "yes"}}, *CLAIM[1:]]
 
 
-def checks(loop: Loop, *commands: str) -> None:
-    loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = json.dumps(list(commands))
-
-
 def test_a_red_check_sends_the_run_on_with_its_output(loop: Loop) -> None:
     """The next prompt holds what the check printed; the run completes only when it is green; show has the evidence."""
     loop.make()
-    checks(loop, f"echo looking for trouble; test -e {loop.workspace}/fixed")
+    loop.checks(f"echo looking for trouble; test -e {loop.workspace}/fixed")
     loop.script(CLAIM, FIXED)
     done = loop.run()
     assert (done.code, len(loop.events("IterationFinished"))) == (0, 2)
-    prompt = Path(loop.record(2)["stdin"]).read_text()
+    prompt = loop.prompt(2)
     assert "failed with exit code 1" in prompt
     assert "looking for trouble" in prompt
     assert [event["code"] for event in loop.events("CheckFinished")] == [1, 0]
@@ -56,7 +50,7 @@ def test_a_check_that_cannot_be_started_is_not_called_claude(loop: Loop) -> None
 def test_claims_run_out(loop: Loop) -> None:
     """After `max_attempts` claims that do not hold the run ends as not proven, exit 1, detailed 5."""
     loop.make()
-    checks(loop, "echo still red; exit 3")
+    loop.checks("echo still red; exit 3")
     loop.script(CLAIM)
     done = loop.run("--detailed-exit-code")
     assert (done.code, len(loop.events("IterationFinished"))) == (5, 2)
@@ -68,7 +62,7 @@ def test_claims_run_out(loop: Loop) -> None:
 def test_without_resuming_one_failed_claim_is_the_end(loop: Loop) -> None:
     """`resume_on_fail = false`."""
     loop.make()
-    checks(loop, "false")
+    loop.checks("false")
     loop.env["CLAUDE_ITERATE_VERIFICATION__RESUME_ON_FAIL"] = "false"
     loop.script(CLAIM)
     assert (loop.run().code, len(loop.events("IterationFinished"))) == (1, 1)
@@ -77,7 +71,7 @@ def test_without_resuming_one_failed_claim_is_the_end(loop: Loop) -> None:
 def test_a_check_that_hangs_or_does_not_exist_is_red(loop: Loop) -> None:
     """In its time, with the reason; nothing of it lives on."""
     loop.make()
-    checks(loop, "no-such-program --x", "sleep 300 & sleep 301")
+    loop.checks("no-such-program --x", "sleep 300 & sleep 301")
     loop.env["CLAUDE_ITERATE_VERIFICATION__CHECK_TIMEOUT"] = "3"
     loop.env["CLAUDE_ITERATE_VERIFICATION__MAX_ATTEMPTS"] = "1"
     loop.script(CLAIM)
@@ -91,10 +85,9 @@ def test_a_check_that_hangs_or_does_not_exist_is_red(loop: Loop) -> None:
 def test_a_stop_during_a_check_ends_it_now(loop: Loop) -> None:
     """SIGTERM while a check runs: terminated, nothing left, the claim stays unproven."""
     loop.make()
-    checks(loop, f"touch {quote(str(loop.workspace))}/ready; sleep 300")
+    loop.checks(f"touch {quote(str(loop.workspace))}/ready; sleep 300")
     loop.script(CLAIM)
-    process = loop.start("run", "my-task")
-    until((loop.workspace / "ready").exists)
+    process = loop.working()
     process.terminate()
     assert loop.finish(process).code == 143
     assert loop.processes() == []
@@ -124,16 +117,14 @@ def test_findings_of_a_review_reach_the_next_prompt(loop: Loop) -> None:
     "body",
     [
         "pass",
-        "answer = ''",
         "answer = 'All requirements are met.\\n\\nVERDICT: VERIFIED'",
         "answer = json.dumps(review) + ' Hope that helps!'",
-        "answer = json.dumps([review])",
         "report.write_text('VERDICT: VERIFIED'); answer = json.dumps(dict(review, requirements=[]))",
         "print(json.dumps(review)); sys.exit(3)",
     ],
 )
 def test_no_answer_that_cannot_be_trusted_passes(loop: Loop, body: str) -> None:
-    """None, an empty one, words, words behind it, no table, a report beside one that says nothing; or a failed call."""
+    """None, words, words behind it, a report beside one that says nothing; or a failed call."""
     loop.make()
     reviewing(loop, body=body)
     (loop.workspace / "verification-report.md").write_text("VERDICT: VERIFIED\n")
@@ -161,7 +152,7 @@ def test_checks_alone_cost_nothing_and_need_no_claude(loop: Loop) -> None:
     assert (refused.code, "There are no checks" in refused.err) == (2, True)
     loop.env["CLAUDE_ITERATE_CLAUDE__COMMAND"] = "/nowhere/claude"
     for check, code in (("true", 0), ("false", 1)):
-        loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = json.dumps([check])
+        loop.checks(check)
         done = loop.call("verify", "my-task", "--checks-only", "--json")
         assert (done.code, json.loads(done.out)["passed"]) == (code, not code)
     assert loop.events("ReviewStarted") == []
@@ -180,16 +171,9 @@ def test_a_review_is_not_paid_for_when_a_check_is_red(loop: Loop) -> None:
     """The checks come first."""
     loop.make()
     reviewing(loop)
-    checks(loop, "false")
+    loop.checks("false")
     assert loop.call("verify", "my-task").code == 1
     assert loop.events("ReviewStarted") == []
-
-
-def test_a_bad_depth_is_refused(loop: Loop) -> None:
-    """Before anything is called."""
-    loop.make()
-    done = loop.call("verify", "my-task", "--depth", "bottomless")
-    assert (done.code, "quick, standard, deep" in done.err) == (2, True)
 
 
 @pytest.mark.needs_git
@@ -197,20 +181,12 @@ def test_the_evidence_names_what_was_proven(loop: Loop) -> None:
     """In a git repository the tree's id is kept, without touching the index."""
 
     loop.make()
-    subprocess.run(["git", "init", "-q", str(loop.root)], check=True, env=loop.env)
-    checks(loop, "true")
+    loop.git("init", "-q")
+    loop.checks("true")
     loop.script(CLAIM)
     loop.run()
     assert re.fullmatch(r"[0-9a-f]{40}", loop.events("VerificationFinished")[0]["tree"])
     assert not (loop.root / ".git" / "index").exists()
-
-
-def test_a_status_block_is_a_report(loop: Loop) -> None:
-    """Without a status file the last message's LOOP_STATUS block counts."""
-    loop.make()
-    text = "---LOOP_STATUS---\nSTATUS: COMPLETE\nFILES_MODIFIED: 2\n---END_LOOP_STATUS---"
-    loop.script([{"init": {}}, {"result": {"result": text}}])
-    assert "after 1 iteration" in loop.run().out
 
 
 def test_boxes_count_what_is_left_and_never_complete(loop: Loop) -> None:
@@ -229,21 +205,19 @@ def test_boxes_count_what_is_left_and_never_complete(loop: Loop) -> None:
 def test_no_red_check_is_ever_taken_for_green(loop: Loop) -> None:
     """Forty quick red checks: the exit code of each is the one it ended with."""
     loop.make()
-    checks(loop, *(f"exit {number}" for number in range(1, 41)))
+    loop.checks(*(f"exit {number}" for number in range(1, 41)))
     assert loop.call("verify", "my-task", "-q").code == 1
     assert [event["code"] for event in loop.events("CheckFinished")] == list(range(1, 41))
 
 
-@pytest.mark.parametrize("kind", ["overload", "limit"])
-def test_a_review_that_cannot_be_held_spends_no_claim(loop: Loop, kind: str) -> None:
-    """A limit or an overload during the review is waited for, and the review is done again."""
+def test_a_review_that_cannot_be_held_spends_no_claim(loop: Loop) -> None:
+    """A limit during the review is waited for, and the review is done again."""
     loop.make()
     loop.env["CLAUDE_ITERATE_LIMITS__RESET_MARGIN"] = "0"
-    words = "API Error: 529 Overloaded" if kind == "overload" else "You've hit your limit|@RESET@"
     body = (
         "marker = folder / 'tried'; first = not marker.exists(); marker.touch()\n"
         "    import time\n"
-        f"    answer = {words!r}.replace('@RESET@', str(int(time.time()) + 2))\n"
+        "    answer = 'You have hit your limit|' + str(int(time.time()) + 2)\n"
         "    if first:\n"
         "        print(json.dumps({'type': 'result', 'is_error': True, 'result': answer})); sys.exit(1)\n"
         "    answer = json.dumps(review)"
@@ -265,22 +239,7 @@ def test_a_missing_login_during_a_review_ends_the_run(loop: Loop) -> None:
     assert (done.code, loop.events("RunFinished")[0]["reason"]) == (1, "agent_failed")
 
 
-@pytest.mark.needs_git
-def test_a_review_that_changes_the_project_proves_nothing(loop: Loop) -> None:
-    """What the checks saw must be what is proven."""
-
-    loop.make()
-    subprocess.run(["git", "init", "-q", str(loop.root)], check=True, env=loop.env)
-    (loop.root / "work.txt").write_text("done")
-    reviewing(loop, body="answer = json.dumps(review); pathlib.Path('work.txt').unlink()")
-    checks(loop, "test -e work.txt")
-    done = loop.call("verify", "my-task", "--json")
-    told = json.loads(done.out)
-    assert (done.code, told["review"]["verdict"]) == (1, "invalid")
-    assert "changed the project" in told["review"]["summary"]
-
-
-@pytest.mark.parametrize("path", ["../../../evil.md", "INSTRUCTIONS.md", ".metadata.json", "runs/x", "."])
+@pytest.mark.parametrize("path", ["../../../evil.md", "INSTRUCTIONS.md", "runs/x"])
 def test_a_report_cannot_be_written_over_what_matters(loop: Loop, path: str) -> None:
     """Not outside the workspace by a relative path, not onto our own files."""
     loop.make()
@@ -298,12 +257,11 @@ def test_a_report_may_lie_in_a_new_folder(loop: Loop) -> None:
     assert (loop.workspace / "reports" / "today.md").exists()
 
 
-@pytest.mark.parametrize("name", ["verification-report.md", "TODO.md"])
-def test_a_pipe_in_the_place_of_a_file_hangs_nobody(loop: Loop, name: str) -> None:
+def test_a_pipe_in_the_place_of_a_file_hangs_nobody(loop: Loop) -> None:
     """It is no report and no list; the run goes its way."""
     loop.make()
-    (loop.workspace / name).unlink(missing_ok=True)
-    os.mkfifo(loop.workspace / name)
+    for name in ("verification-report.md", "TODO.md"):
+        os.mkfifo(loop.workspace / name)
     reviewing(loop, body="pass")
     assert loop.call("verify", "my-task").code == 1
     loop.script([{"init": {}}, {"result": {}}])
@@ -315,43 +273,24 @@ def test_findings_survive_a_retry_a_kill_and_the_end_of_a_run(loop: Loop) -> Non
     """The next prompt says what the proof found."""
     loop.make()
     loop.env["CLAUDE_ITERATE_VERIFICATION__MAX_ATTEMPTS"] = "1"
-    checks(loop, "echo the secret of red; false")
+    loop.checks("echo the secret of red; false")
     loop.script(CLAIM)
     assert loop.run().code == 1
     limited = {"result": {"is_error": True, "result": "API Error: 529 Overloaded", "api_error_status": 529}}
     hang: list[dict[str, Any]] = [{"init": {}}, {"touch": "ready"}, {"hang": True}]
     loop.script(CLAIM, [{"init": {}}, limited], hang, [{"init": {}}, {"result": {}}])
-    process = loop.start("run", "my-task")
-    until((loop.workspace / "ready").exists)
-    process.kill()
-    process.wait()
-    loop.gone()
+    process = loop.working()
+    loop.kill(process)
     loop.run("-m", "1")
-    prompts = [Path(loop.record(number)["stdin"]).read_text() for number in (2, 3, 4)]
+    prompts = [loop.prompt(number) for number in (2, 3, 4)]
     assert all("the secret of red" in prompt for prompt in prompts)
-
-
-def test_a_killed_proof_spends_no_claim_and_no_iteration(loop: Loop) -> None:
-    """The next run goes straight to the proof."""
-    loop.make()
-    checks(loop, f"touch {quote(str(loop.workspace))}/ready; test -e {quote(str(loop.workspace))}/go || sleep 300")
-    loop.script(CLAIM)
-    process = loop.start("run", "my-task")
-    until((loop.workspace / "ready").exists)
-    process.kill()
-    process.wait()
-    loop.gone()
-    (loop.workspace / "go").touch()
-    assert loop.run().code == 0
-    assert len(loop.events("IterationStarted")) == 1
-    assert loop.events("VerificationFinished")[-1]["claim"] == 1
 
 
 def test_one_interrupt_is_enough_to_end_a_verification(loop: Loop) -> None:
     """No further check or review begins; the proof counts as cut off, not as failed."""
     loop.make()
     reviewing(loop)
-    checks(loop, f"touch {quote(str(loop.workspace))}/ready; sleep 300")
+    loop.checks(f"touch {quote(str(loop.workspace))}/ready; sleep 300")
     process = loop.start("verify", "my-task", "--json")
     until((loop.workspace / "ready").exists)
     process.send_signal(signal.SIGINT)
@@ -364,7 +303,7 @@ def test_one_interrupt_is_enough_to_end_a_verification(loop: Loop) -> None:
 def test_the_time_of_a_run_bounds_its_checks(loop: Loop) -> None:
     """`--max-duration` holds during the proof too."""
     loop.make()
-    checks(loop, "sleep 300")
+    loop.checks("sleep 300")
     loop.script(CLAIM)
     assert loop.run("--max-duration", "2s", "--detailed-exit-code").code == 7
 
@@ -380,24 +319,14 @@ def test_a_review_that_cannot_be_paid_is_not_begun(loop: Loop) -> None:
 def test_a_check_that_deletes_the_workspace_is_told(loop: Loop) -> None:
     """`git clean -fdx` and the like: the workspace is made again, the run says so, and nothing is proven."""
     loop.make()
-    checks(loop, f"rm -rf {loop.workspace}")
+    loop.checks(f"rm -rf {loop.workspace}")
     loop.script(CLAIM)
     done = loop.run()
     assert ("⚠ Restored the workspace" in done.err, ": not proven" in done.err) == (True, True), done.err
     assert loop.layout.instructions.is_file()
 
 
-def test_secrets_of_the_settings_do_not_reach_log_or_journal(loop: Loop) -> None:
-    """Not even when a check prints the settings themselves."""
-    loop.make()
-    loop.env |= {"CLAUDE_ITERATE_NOTIFY__SECRET": "swordfish-swordfish"}
-    checks(loop, "echo swordfish-swordfish; false")
-    loop.script(CLAIM)
-    loop.run()
-    assert "swordfish" not in loop.log() + json.dumps(loop.journal())
-
-
-SLOW_GIT = """#!/bin/sh
+SLOW_GIT = """\
 case " $* " in *" diff-files "*)
     touch {folder}/ready
     while [ ! -e {folder}/go ]; do sleep 0.02; done;;
@@ -410,14 +339,8 @@ exec {git} "$@"
 def test_a_large_project_holds_nobody_up(loop: Loop) -> None:
     """While git looks through it, requests are answered, and after a stop no review begins."""
     loop.make()
-    git = shutil.which("git")
-    assert git is not None
-    subprocess.run([git, "init", "-q", str(loop.root)], check=True, env=loop.env)
-    tools = loop.folder / "tools"
-    tools.mkdir()
-    (tools / "git").write_text(SLOW_GIT.format(folder=loop.folder, git=git))
-    (tools / "git").chmod(0o755)
-    loop.env["PATH"] = f"{tools}{os.pathsep}{loop.env['PATH']}"
+    loop.git("init", "-q")
+    loop.executable("git", SLOW_GIT.format(folder=loop.folder, git=shutil.which("git")))
     loop.script([{"init": {}}, {"status": {"complete": True}}, {"result": {}}])
     process = loop.start("run", "my-task", "--verify")
     until((loop.folder / "ready").exists)
@@ -437,9 +360,9 @@ def test_without_a_check_both_sides_know_it(loop: Loop) -> None:
     said, told = "so only Claude's word will say that it is done", "The claim will be verified."
     done = loop.run()
     assert f"{said}. Add one: claude-iterate config -w my-task verification.checks --add COMMAND" in done.err
-    assert told not in Path(loop.record(1)["stdin"]).read_text()
+    assert told not in loop.prompt(1)
     proven = loop.run("--again", "--check", "true", "--check", "test 1 = 1")
     assert "proven by checks" in proven.out
     assert said not in proven.err
-    assert told in Path(loop.record(2)["stdin"]).read_text()
+    assert told in loop.prompt(2)
     assert [event["command"] for event in loop.events("CheckFinished")] == ["true", "test 1 = 1"]

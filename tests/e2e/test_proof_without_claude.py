@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from shlex import quote
 from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import Loop, until
+from tests.e2e.conftest import LIMITED, Loop, until
 
 CLAIM = {"status": {"complete": True, "summary": "all done"}}
-LIMIT: list[dict[str, Any]] = [
-    {"rejected": {"window": "five_hour", "seconds": 3600}},
-    {"result": {"is_error": True, "result": "You've hit your session limit", "api_error_status": 429}},
-]
+LIMIT = LIMITED[1:]
 OVERLOAD: list[dict[str, Any]] = [
     {"result": {"is_error": True, "result": "API Error: 529 Overloaded", "api_error_status": 529}}
 ]
@@ -27,10 +23,6 @@ def tool(name: str, **given: str) -> dict[str, Any]:
     return {"tool": {"name": name, "input": given, "result": "ok"}}
 
 
-def checks(loop: Loop, *commands: str) -> None:
-    loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = json.dumps(list(commands))
-
-
 def kinds(loop: Loop) -> list[str]:
     """The milestones of all runs, in order."""
     wanted = {"IterationFinished", "CheckFinished", "ChecksPassed", "ReviewStarted", "WaitStarted", "WaitEnded"}
@@ -38,13 +30,11 @@ def kinds(loop: Loop) -> list[str]:
     return [kind for kind in found if kind in wanted or kind in {"VerificationFinished", "RunFinished"}]
 
 
-@pytest.mark.parametrize("policy", ["wait", "stop"])
 @pytest.mark.parametrize("end", ENDS)
-def test_green_checks_complete_the_run_at_once(loop: Loop, end: str, policy: str) -> None:
-    """Whatever Claude met after its claim, and whatever the run would do about that: no wait, no failure."""
+def test_green_checks_complete_the_run_at_once(loop: Loop, end: str) -> None:
+    """Whatever Claude met after its claim: no wait, no failure."""
     loop.make()
-    checks(loop, "true")
-    loop.env["CLAUDE_ITERATE_LIMITS__ON_USAGE_LIMIT"] = policy
+    loop.checks("true")
     loop.script([{"init": {}}, CLAIM, *ENDS[end]])
     done = loop.run("--json")
     told = json.loads(done.out)
@@ -75,7 +65,7 @@ def test_a_claim_before_another_tool_was_not_the_last_word(loop: Loop) -> None:
 def test_a_red_check_fails_the_claim_before_the_wait(loop: Loop) -> None:
     """Also when a review is wanted: it would only cost money. The findings are there when the run goes on."""
     loop.make()
-    checks(loop, "echo it is red; false")
+    loop.checks("echo it is red; false")
     loop.env["CLAUDE_ITERATE_LIMITS__ON_USAGE_LIMIT"] = "stop"
     loop.script([{"init": {}}, CLAIM, *LIMIT])
     done = loop.run("--verify", "--detailed-exit-code")
@@ -90,16 +80,13 @@ def test_a_red_check_fails_the_claim_before_the_wait(loop: Loop) -> None:
 def test_green_checks_stand_while_the_review_waits(loop: Loop) -> None:
     """They run once, before the wait; kill -9 in the wait and `retry`: nothing changed, so only the review is left."""
     loop.make()
-    subprocess.run(["git", "init", "-q", str(loop.root)], check=True, env=loop.env)
-    checks(loop, "true")
+    loop.git("init", "-q")
+    loop.checks("true")
     loop.env["CLAUDE_ITERATE_VERIFICATION__MAX_ATTEMPTS"] = "1"
     loop.script([{"init": {}}, CLAIM, *LIMIT], [{"init": {}}, {"result": {}}])
-    process = loop.start("run", "my-task", "--verify")
-    until(lambda: loop.events("WaitStarted"))
+    process = loop.waiting("--verify")
     assert "The checks are green. The review begins when Claude can be called." in loop.log()
-    process.kill()
-    process.wait()
-    loop.gone()
+    loop.kill(process)
     process = loop.start("run", "my-task", "--verify")
     until(lambda: len(loop.events("RunStarted")) == 2)
     until(lambda: loop.call("retry", "my-task").code == 0)
@@ -114,12 +101,11 @@ def test_green_checks_stand_while_the_review_waits(loop: Loop) -> None:
 def test_checks_run_again_after_the_wait_when_the_project_changed(loop: Loop) -> None:
     """What was green then is not what is there now."""
     loop.make()
-    subprocess.run(["git", "init", "-q", str(loop.root)], check=True, env=loop.env)
-    checks(loop, "test ! -e spoilt")
+    loop.git("init", "-q")
+    loop.checks("test ! -e spoilt")
     loop.env["CLAUDE_ITERATE_VERIFICATION__MAX_ATTEMPTS"] = "1"
     loop.script([{"init": {}}, CLAIM, *LIMIT])
-    process = loop.start("run", "my-task", "--verify")
-    until(lambda: loop.events("WaitStarted"))
+    process = loop.waiting("--verify")
     (loop.root / "spoilt").touch()
     until(lambda: loop.call("retry", "my-task").code == 0)
     assert loop.finish(process).code == 1
@@ -130,14 +116,11 @@ def test_checks_run_again_after_the_wait_when_the_project_changed(loop: Loop) ->
 def test_a_kill_before_the_checks_does_not_put_them_off(loop: Loop) -> None:
     """Killed while the check runs, with the limit on: the next run checks at once and completes."""
     loop.make()
-    checks(loop, f"touch {quote(str(loop.workspace))}/ready; test -e {quote(str(loop.workspace))}/go || sleep 300")
+    loop.checks(f"touch {quote(str(loop.workspace))}/ready; test -e {quote(str(loop.workspace))}/go || sleep 300")
     loop.script([{"init": {}}, CLAIM, *LIMIT])
-    process = loop.start("run", "my-task")
-    until((loop.workspace / "ready").exists)
-    process.kill()
-    process.wait()
-    loop.gone()
-    (loop.workspace / "go").touch()
+    process = loop.working()
+    loop.kill(process)
+    loop.go()
     assert loop.run().code == 0
     assert (len(loop.events("IterationStarted")), loop.events("WaitStarted")) == (1, [])
 
@@ -145,16 +128,15 @@ def test_a_kill_before_the_checks_does_not_put_them_off(loop: Loop) -> None:
 def test_an_open_claim_is_mentioned_when_the_run_ends(loop: Loop) -> None:
     """Ctrl-C during the checks: console, show and JSON say that the claim was not checked, and how to do that."""
     loop.make()
-    checks(loop, f"touch {quote(str(loop.workspace))}/ready; sleep 300")
+    loop.checks(f"touch {quote(str(loop.workspace))}/ready; sleep 300")
     loop.script([{"init": {}}, CLAIM, {"result": {}}])
-    process = loop.start("run", "my-task")
-    until((loop.workspace / "ready").exists)
+    process = loop.working()
     process.terminate()
     done = loop.finish(process)
     words = "Claude reported completion; it was not checked: claude-iterate verify my-task"
     assert words in done.err
     assert words in loop.call("show", "my-task").out
-    assert json.loads(loop.call("show", "my-task", "--json").out)["lastRun"]["aboutClaim"] == words
+    assert loop.document("show", "my-task")["lastRun"]["aboutClaim"] == words
     assert words in loop.log()
 
 
@@ -172,6 +154,6 @@ def test_what_a_report_says_beside_completion_is_told(loop: Loop) -> None:
     loop.script([{"init": {}}, {"status": {"complete": True, "blocked": "a key is missing"}}, {"result": {}}])
     done = loop.run("--again", "--detailed-exit-code")
     assert (done.code, "a key is missing" in done.err, "complete: true" in done.err) == (5, True, True)
-    checks(loop, "true")
+    loop.checks("true")
     done = loop.run()
     assert (done.code, "proven by checks" in done.out, "blocked: a key is missing" in done.out) == (0, True, True)

@@ -15,13 +15,9 @@ from typing import Any
 import pytest
 
 from claude_iterate import api
-from tests.e2e.conftest import PATIENCE, ROOT, Loop, until
+from tests.e2e.conftest import DONE, HANGING, PATIENCE, PATIENT, ROOT, Loop, crowding, until
 
 PAGE = ROOT / "docs" / "reference" / "python-api.md"
-UNDONE: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": False}}, {"result": {}}]
-DONE: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
-PATIENT: list[dict[str, Any]] = [{"init": {}}, {"touch": "ready"}, {"wait_for": "go"}, *UNDONE[1:]]
-HANGING: list[dict[str, Any]] = [{"init": {}}, {"touch": "ready"}, {"hang": True}]
 
 
 def program(loop: Loop, code: str, **more: Any) -> subprocess.Popen[bytes]:
@@ -57,12 +53,12 @@ def test_a_run_is_steered_and_noted(loop: Loop) -> None:
         assert (task.run().id, run.is_running, task.view().state) == (run.id, True, "running")
         assert run.ask("pause").text == "my-task pauses after iteration 1."
         task.note("Use tabs.")
-        (loop.workspace / "go").touch()
+        loop.go()
         until(lambda: loop.events("IterationFinished"))
         resumed = task.ask("resume")
         assert (resumed.answered, resumed.effective, resumed.text) == (True, True, "Continuing.")
-        assert (run.wait(PATIENCE), run.view().reason, run.warnings) == (10, "completed", ())
-    assert "Use tabs." in Path(loop.record(2)["stdin"]).read_text()
+        assert (run.wait(PATIENCE * crowding()), run.view().reason, run.warnings) == (10, "completed", ())
+    assert "Use tabs." in loop.prompt(2)
     assert [type(entry.event).__name__ for entry in run.events()][-1] == "RunFinished"
     assert [row.outcome for told in task.history().runs for row in told.iterations] == ["ok", "ok"]
     assert task.run(run.id).wait(1) == 10
@@ -99,13 +95,13 @@ def test_a_program_goes_on_after_the_breaker(loop: Loop) -> None:
     task = api.Project(loop.root, loop.env).workspace("my-task")
     run = task.start({"stop.no_progress": 1})
     assert run is not None
-    run.wait(PATIENCE)
+    run.wait(PATIENCE * crowding())
     assert run.view().reason == "no_progress"
     with pytest.raises(api.ExpectedError, match="was stopped after 1 iteration without progress"):
         task.start()
     again = task.start(reset=True)
     assert again is not None
-    assert again.wait(PATIENCE) == 10
+    assert again.wait(PATIENCE * crowding()) == 10
 
 
 STARTS = """
@@ -138,6 +134,6 @@ def test_a_run_can_outlive_its_program(loop: Loop) -> None:
     until((loop.workspace / "ready").exists)
     run = api.Project(loop.root, loop.env).workspace("my-task").run()
     assert (run.id, run.is_running) == (identity, True)
-    (loop.workspace / "go").touch()
-    assert run.wait(PATIENCE) == 10
+    loop.go()
+    assert run.wait(PATIENCE * crowding()) == 10
     assert json.loads(Path(loop.layout.metadata).read_text())["status"] == "completed"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -11,8 +12,10 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import Loop
-from tests.e2e.test_steering import DONE, UNDONE
+from claude_iterate.operations.playback import ConsolePlayback, recorded_console
+from claude_iterate.workspace import journal_reader
+from claude_iterate.workspace.journal_reader import JournalFollower
+from tests.e2e.conftest import DONE, UNDONE, Loop
 from tests.screen import Screen
 
 LONG = "word " * 200
@@ -128,3 +131,33 @@ def test_bad_input_has_a_next_step_and_writes_nothing(loop: Loop, tmp_path: Path
     journal = loop.layout.journal(loop.layout.run_ids()[-1])
     journal.write_text(journal.read_text().replace('"event":"RunStarted"', '"event":"RunStarted","format":99', 1))
     assert "written by a newer claude-iterate" in loop.call("replay", "my-task").err
+
+
+TOOL: list[dict[str, Any]] = [
+    {"init": {}},
+    {"say": "I look first."},
+    {"tool": {"name": "Bash", "input": {"command": "ls"}}},
+    *UNDONE[1:],
+]
+FAILED: list[dict[str, Any]] = [{"init": {}}, {"exit": 3}]
+
+
+@pytest.mark.parametrize("level", ["progress", "verbose", "quiet"])
+def test_the_same_lines_on_both_streams(loop: Loop, level: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the clock before them, a failure that is held, and the closing message. Paths are those from where the
+    reader is, so both are read at the same place."""
+    monkeypatch.chdir(loop.root)
+    loop.make()
+    loop.script(TOOL, FAILED, DONE)
+    done = loop.call("run", "my-task", "--output", level, "--max-iterations", "5")
+    assert done.code == 0, done.err
+    run = loop.layout.run_ids()[-1]
+    journal = loop.layout.journal(run)
+    started = journal_reader.beginning(journal)
+    assert started is not None
+    out, err = io.StringIO(), io.StringIO()
+    console = recorded_console(started, out, err)
+    ConsolePlayback(console).show(JournalFollower(journal).entries())
+    console.close()
+    assert (out.getvalue(), err.getvalue()) == (done.out, done.err)
+    assert ("failed" in done.err) == (level != "quiet")

@@ -7,8 +7,8 @@ from shlex import quote
 
 import pytest
 
+from tests.e2e.agents import acts, prompt, with_git
 from tests.e2e.conftest import Loop
-from tests.e2e.shell_agent import acts, git, prompt, with_git
 
 pytestmark = pytest.mark.needs_git
 OLD = '{"complete": true, "summary": "of last week", "lastUpdated": "2026-01-01T00:00:00Z"}'
@@ -65,12 +65,12 @@ def test_what_was_there_before_does_not_count(loop: Loop, deed: str, why: str) -
     status = loop.workspace / ".status.json"
     status.write_text(OLD.replace("last week", "another branch"))
     with_git(loop)
-    git(loop, "branch", "other")
+    loop.git("branch", "other")
     status.write_text('{"complete": true}\n')
-    git(loop, "commit", "-q", "-a", "-m", "undated")
-    git(loop, "branch", "undated")
+    loop.git("commit", "-q", "-a", "-m", "undated")
+    loop.git("branch", "undated")
     status.write_text(OLD)
-    git(loop, "commit", "-q", "-a", "-m", "claimed")
+    loop.git("commit", "-q", "-a", "-m", "claimed")
     acts(loop, deed)
     assert ended(loop, "-m", "1") == "max_iterations"
     (finished,) = loop.events("IterationFinished")
@@ -83,7 +83,7 @@ def test_checks_decide_about_the_same_words_again(loop: Loop) -> None:
     """An agent that ignores the id: it is told which one was missing, and completes the run when the check is green.
     What was merely there, as in iteration 2, is no claim."""
     loop.make()
-    loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = json.dumps([f"test -e {loop.workspace}/fixed"])
+    loop.checks(f"test -e {loop.workspace}/fixed")
     loop.env["CLAUDE_ITERATE_VERIFICATION__MAX_ATTEMPTS"] = "9"
     acts(loop, CLAIM, "true", CLAIM, f"touch $W/fixed; {CLAIM}")
     assert ended(loop, "-m", "9") == "completed"
@@ -98,7 +98,7 @@ def test_only_what_is_written_during_the_iteration_counts(loop: Loop, writer: st
     loop.make()
     claim = f"echo '{{\"complete\": true}}' > {quote(str(loop.workspace))}/.status.json"
     if writer == "check":
-        loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = json.dumps([f"{claim}; false"])
+        loop.checks(f"{claim}; false")
         acts(loop, CLAIM, "true")
         flags: tuple[str, ...] = ("-m", "2")
     elif writer == "between":

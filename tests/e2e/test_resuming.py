@@ -10,11 +10,24 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import Loop, until
-from tests.e2e.test_limits import GOING_ON, goes_on_waiting, limited
+from tests.e2e.conftest import LIMITED, UNDONE, Loop, until
 
 WORK: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True}}, {"result": {"total_cost_usd": 0.16}}]
 REVIEW: list[dict[str, Any]] = [{"init": {}}, {"result": {"total_cost_usd": 0.04}}]
+
+
+def goes_on_waiting(loop: Loop) -> Any:
+    """Run again after a kill during a wait of an hour: it waits for the same moment, until `retry`. How it ended."""
+    (wait,) = loop.events("WaitStarted")
+    began = len(loop.events("RunStarted"))
+    process = loop.start("run", "my-task")
+    until(lambda: len(loop.events("RunStarted")) > began)
+    until(lambda: loop.call("retry", "my-task").code == 0)
+    done = loop.finish(process)
+    assert "Going on with run" in done.err
+    assert loop.events("RunStarted")[-1]["resumed"]["waiting"]["wait"]["until"] == wait["until"]
+    assert loop.events("WaitEnded")[-1]["by"] == "retry"
+    return done
 
 
 @pytest.mark.parametrize(
@@ -25,11 +38,10 @@ REVIEW: list[dict[str, Any]] = [{"init": {}}, {"result": {"total_cost_usd": 0.04
 def test_a_wait_survives_a_kill_and_what_comes_between(loop: Loop, between: list[str]) -> None:
     """The next run waits for the same moment and goes on with the same iteration."""
     loop.make()
-    loop.script(GOING_ON, limited(3600), REVIEW, WORK)
+    loop.script(UNDONE, LIMITED, REVIEW, WORK)
     if between[0] not in {"verify", "validate"}:
-        loop.script(GOING_ON, limited(3600), WORK)
-    process = loop.start("run", "my-task")
-    until(lambda: loop.events("WaitStarted"))
+        loop.script(UNDONE, LIMITED, WORK)
+    process = loop.waiting()
     process.kill()
     process.wait()
     loop.call(*between)
@@ -43,17 +55,15 @@ def test_every_dollar_is_counted_once_over_a_kill_and_what_comes_between(loop: L
     loop.make()
     loop.env |= {"CLAUDE_ITERATE_STOP__FAILURES": "0", "CLAUDE_ITERATE_TIMEOUTS__RESULT_GRACE": "1h"}
     killed: list[dict[str, Any]] = [{"init": {}}, {"result": {"total_cost_usd": 0.02}}, {"hang": True}]
-    loop.script([*GOING_ON[:2], {"result": {"total_cost_usd": 0.01}}], killed, REVIEW, REVIEW, REVIEW, WORK)
+    loop.script([*UNDONE[:2], {"result": {"total_cost_usd": 0.01}}], killed, REVIEW, REVIEW, REVIEW, WORK)
     process = loop.start("run", "my-task")
     until(lambda: len(loop.events("ResultReported")) == 2)  # recorded, not only printed
-    process.kill()
-    process.wait()
-    loop.gone()
+    loop.kill(process)
     for words in ("verify", "verify", "validate"):
         loop.call(words, "my-task")
     assert loop.run().code == 0
-    everything = json.loads(loop.call("history", "my-task", "--all", "--json").out)["total"]["costUsd"]
-    shown = json.loads(loop.call("show", "my-task", "--json").out)
+    everything = loop.document("history", "my-task", "--all")["total"]["costUsd"]
+    shown = loop.document("show", "my-task")
     assert everything == pytest.approx(0.01 + 0.02 + 3 * 0.04 + 0.16)
     assert shown["counters"]["costUsd"] == pytest.approx(everything)
     assert shown["lastRun"]["costUsd"] == pytest.approx(0.01 + 0.02 + 0.16)
@@ -64,11 +74,8 @@ def test_a_copied_or_touched_journal_is_no_older_than_it_was(loop: Loop) -> None
     """`--max-duration` counts what the run took, not what the file's time says."""
     loop.make()
     loop.script([{"init": {}}, {"touch": "ready"}, {"hang": True}], WORK)
-    process = loop.start("run", "my-task", "--max-duration", "1h")
-    until((loop.workspace / "ready").exists)
-    process.kill()
-    process.wait()
-    loop.gone()
+    process = loop.working("--max-duration", "1h")
+    loop.kill(process)
     (journal,) = loop.workspace.glob("runs/*/events.ndjson")
     later = time.time() + 7200
     os.utime(journal, (later, later))
@@ -97,13 +104,10 @@ def test_a_reset_forgets_only_what_was_before_it(loop: Loop) -> None:
         assert loop.run().code == 0
     assert loop.call("reset", "my-task").code == 0
     shutil.rmtree(loop.workspace / "runs")
-    loop.script(GOING_ON, [{"init": {}}, {"touch": "ready"}, {"hang": True}], WORK)
+    loop.script(UNDONE, [{"init": {}}, {"touch": "ready"}, {"hang": True}], WORK)
     shutil.rmtree(loop.state)
-    process = loop.start("run", "my-task")
-    until((loop.workspace / "ready").exists)
-    process.kill()
-    process.wait()
-    loop.gone()
+    process = loop.working()
+    loop.kill(process)
     done = loop.run()
     assert (done.code, "Going on with run" in done.err) == (0, True)
     assert [event["number"] for event in loop.events("IterationStarted")] == [1, 2, 2]

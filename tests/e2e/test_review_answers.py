@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.e2e.agents import reviewing
 from tests.e2e.conftest import Loop
-from tests.e2e.reviewers import reviewing
 
 CLAIM: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True, "summary": "all done"}}, {"result": {}}]
 
@@ -48,13 +47,13 @@ def test_a_review_that_meets_every_requirement_proves_the_claim(loop: Loop) -> N
     assert "requirements" in json.loads(argv[argv.index("--json-schema") + 1])["properties"]
     assert argv[argv.index("--disallowedTools") + 1 :][:4] == ["Bash", "Edit", "Write", "NotebookEdit"]
     assert "--json-schema" not in loop.record(1)["argv"]
-    prompt = Path(loop.record(2)["stdin"]).read_text()
+    prompt = loop.prompt(2)
     assert "\n1. one\n2. two\n" in prompt
     report = (loop.workspace / "verification-report.md").read_text()
     assert "2. ✓ **met**: two" in report
     assert report.endswith("VERDICT: VERIFIED\n")
     assert "✓ review: verified, 2 of 2 requirements met - Looked at all." in loop.call("show", "my-task").out
-    rows = json.loads(loop.call("show", "my-task", "--json").out)["proof"]["review"]["requirements"]
+    rows = loop.document("show", "my-task")["proof"]["review"]["requirements"]
     assert rows[1] == {
         "number": 2,
         "text": "two",
@@ -71,7 +70,7 @@ def test_what_is_not_met_reaches_the_next_prompt(loop: Loop) -> None:
     loop.script(CLAIM, answers(missing), CLAIM, answers(GOOD))
     done = loop.run("--verify", "--detailed-exit-code")
     assert (done.code, len(loop.events("IterationFinished"))) == (0, 2)
-    prompt = Path(loop.record(3)["stdin"]).read_text()
+    prompt = loop.prompt(3)
     assert "The review found 2 things missing.\nLooked at all.\n1. No tests." in prompt
     assert "2. Requirement 2 is not met: two (b.txt is empty)" in prompt
     assert "❌ Review: incomplete, 1 of 2 requirements met" in done.err
@@ -85,22 +84,12 @@ RETRIES = "Failed to provide valid structured output after 5 attempts"
     ("steps", "words"),
     [
         (answers(answer(entry(1))), "says nothing about requirement 2"),
-        (answers(answer(entry(1), entry(2), entry(7))), "names requirement 7"),
-        (answers(answer(entry(1), entry(2), entry(2, "maybe"))), "contradicts itself about requirement 2"),
-        (answers({}), "no list of requirements"),
-        (answers([1, 2]), "no list of requirements"),
-        (answers("VERDICT: VERIFIED"), "no list of requirements"),
         (answers(answer(entry(1), entry(2, evidence="x" * 10_000_000))), "the answer has 10.0 MB"),
-        (answers(answer(entry(1), entry(2), entry(10**30))), "names requirement 1000000000"),
         ([{"init": {}}, {"say": "VERDICT: VERIFIED"}, {"result": {}}], "without giving its answer in the form"),
         ([{"init": {}}, {"result": {**FAILED, "errors": [RETRIES]}}], "after 5 attempts"),
-        ([{"init": {}}, {"result": {"subtype": "error_max_turns", "is_error": True}}], "ran into its turn limit"),
         ([*answers(GOOD)[:2], {"exit": 3}], "exited with code 3"),
     ],
-    ids=[
-        *["missing", "unknown", "contradiction", "empty", "list", "text", "10MB", "giant-number"],
-        *["never", "retries", "turns", "crash"],
-    ],
+    ids=["missing", "10MB", "never", "retries", "crash"],
 )
 def test_whatever_is_odd_is_not_a_pass_and_says_why(loop: Loop, steps: list[dict[str, Any]], words: str) -> None:
     """The cause is in the evidence, and the next prompt would have it."""
@@ -125,7 +114,7 @@ def test_the_end_says_what_the_review_came_to(loop: Loop) -> None:
     assert f"❌ review: no verdict, 1 of 2 requirements met - {why}\n" in loop.call("show", "my-task").out
 
 
-@pytest.mark.parametrize("how", ["rm {}", "rm {0}; mkdir {0}", "printf '\\377' > {}", ": > {}"])
+@pytest.mark.parametrize("how", ["rm {}", ": > {}"])
 def test_instructions_that_become_unreadable_are_never_met(loop: Loop, how: str) -> None:
     """The check spoils them: nothing is verified, and a clear word says why."""
     loop.make()
@@ -140,25 +129,16 @@ def test_instructions_that_become_unreadable_are_never_met(loop: Loop, how: str)
     assert loop.events("RunFinished")[0]["reason"] != "completed"
 
 
-def test_unknown_fields_do_not_matter(loop: Loop) -> None:
-    """A newer model may say more than it was asked for."""
-    loop.make()
-    more = answer(entry(1) | {"confidence": 0.2}, entry(2), verdict="INCOMPLETE", mood={"deep": [1]})
-    assert verdict(loop, answers(more))["passed"] is True
-
-
 @pytest.mark.parametrize(
     ("instructions", "numbers"),
     [
         ("Write a novel.", 1),
         ("\n".join(f"- [ ] item {number}" for number in range(500)), 100),
-        ("# Novel\n\nIt has a plot.\n\nIt has an end.\n", 1),
-        ("- [ ] a\n\nAll tests pass.\n", 2),
     ],
-    ids=["sentence", "500-boxes", "no-list", "list-and-prose"],
+    ids=["sentence", "500-boxes"],
 )
 def test_any_instructions_can_be_verified(loop: Loop, instructions: str, numbers: int) -> None:
-    """A single sentence, five hundred boxes, none at all: every number needs its entry."""
+    """A single sentence or five hundred boxes: every number needs its entry."""
     loop.make(instructions)
     entries = [entry(number) for number in range(1, numbers + 1)]
     assert verdict(loop, answers(answer(*entries)))["passed"] is True
@@ -177,7 +157,7 @@ def test_a_large_answer_as_text_is_not_a_pass(loop: Loop) -> None:
     """However good it is: reading it would hold up the run."""
     loop.make()
     reviewing(loop, body="answer = json.dumps(dict(review, more='x' * (1 << 20)))")
-    told = json.loads(loop.call("verify", "my-task", "--json").out)
+    told = loop.document("verify", "my-task")
     assert (told["passed"], "the answer has 1.0 MB" in told["review"]["summary"]) == (False, True)
 
 
@@ -197,7 +177,7 @@ def test_a_prompt_of_the_user_gets_the_requirements_all_the_same(loop: Loop) -> 
     (loop.workspace / "prompts").mkdir()
     (loop.workspace / "prompts" / "verify-completion.md").write_text("Look at {{ project_root }}.\n")
     assert verdict(loop, answers(GOOD))["passed"] is True
-    prompt = Path(loop.record(1)["stdin"]).read_text()
+    prompt = loop.prompt(1)
     assert prompt.startswith(f"Look at {loop.root}.")
     assert "\n1. one\n2. two\n" in prompt
 
@@ -205,7 +185,7 @@ def test_a_prompt_of_the_user_gets_the_requirements_all_the_same(loop: Loop) -> 
 def test_verify_without_a_claim_speaks_of_no_claim(loop: Loop) -> None:
     """Nobody claimed anything: the task is not done, because a check fails."""
     loop.make()
-    loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = '["echo red; exit 3"]'
+    loop.checks("echo red; exit 3")
     done = loop.call("verify", "my-task")
     assert done.code == 1
     assert "❌ Not done: the check `echo red; exit 3` failed with exit code 3" in done.err

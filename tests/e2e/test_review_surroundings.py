@@ -10,8 +10,8 @@ import sys
 
 import pytest
 
+from tests.e2e.agents import reviewing
 from tests.e2e.conftest import Loop
-from tests.e2e.reviewers import reviewing
 
 SNEAK = "answer = json.dumps(review); pathlib.Path('new.txt').write_text('sneaked')"
 
@@ -26,15 +26,15 @@ def surround(loop: Loop, kind: str) -> None:
     """Put the project where a user may have it."""
     (loop.root / "work.txt").write_text("done\n")
     if kind == "subfolder":
-        git(loop, "init", "-q", above=True)
-        git(loop, "commit", "-q", "--allow-empty", "-m", "x", above=True)
+        loop.git("init", "-q", folder=loop.root.parent)
+        loop.git("commit", "-q", "--allow-empty", "-m", "x", folder=loop.root.parent)
     elif kind != "no-git":
-        git(loop, "init", "-q")
+        loop.git("init", "-q")
     if kind == "ignored":
         (loop.root / ".gitignore").write_text("claude-iterate/\n")
     if kind == "tracked":
-        git(loop, "add", "--all")
-        git(loop, "commit", "-qm", "everything, our own files included")
+        loop.git("add", "--all")
+        loop.git("commit", "-qm", "everything, our own files included")
 
 
 KINDS = [
@@ -62,17 +62,17 @@ def test_a_good_review_passes_wherever_the_project_is(loop: Loop, kind: str) -> 
     reviewing(loop, body=body)
     done = loop.run("--verify", "--detailed-exit-code")
     assert done.code == 0, done.err
-    proof = json.loads(loop.call("show", "my-task", "--json").out)["proof"]
+    proof = loop.document("show", "my-task")["proof"]
     assert (proof["passed"], bool(re.fullmatch("[0-9a-f]{40}", proof["tree"]))) == (True, kind != "no-git")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [KINDS[0], "no-git"])
 def test_a_review_that_changed_the_project_is_invalid_wherever_it_is(loop: Loop, kind: str) -> None:
     """And names the file."""
     loop.make()
     surround(loop, kind)
     reviewing(loop, body=SNEAK)
-    told = json.loads(loop.call("verify", "my-task", "--json").out)
+    told = loop.document("verify", "my-task")
     assert (told["passed"], told["review"]["verdict"]) == (False, "invalid")
     assert "the review changed the project" in told["review"]["summary"]
     assert "new.txt" in told["review"]["summary"]
@@ -94,7 +94,7 @@ def test_a_reviewer_that_cuts_the_instructions_proves_nothing(loop: Loop) -> Non
     loop.make()
     body = "answer = json.dumps(review); (folder / 'INSTRUCTIONS.md').write_text('nothing')"
     reviewing(loop, body=body)
-    told = json.loads(loop.call("verify", "my-task", "--json").out)
+    told = loop.document("verify", "my-task")
     assert (told["passed"], "INSTRUCTIONS.md" in told["review"]["summary"]) == (False, True)
 
 
@@ -112,15 +112,15 @@ def restricted(loop: Loop, *findings: str) -> None:
     """A Claude Code that reviews as the test says, and has no login in a call that is restricted."""
     reviewing(loop, *findings)
     answer = {"type": "result", "subtype": "success", "is_error": True, "result": "Not logged in"}
-    (loop.folder / "claude").write_text(
-        f"""#!/bin/sh
+    loop.executable(
+        "claude",
+        f"""\
 case " $* " in
     *" --version "*) echo "2.1.327 (Claude Code)" ;;
     *" --help "*) printf "Usage: claude\\n  --restricted  Ignore settings\\n" ;;
     *" --restricted "*) echo "$*" >> restricted; cat > /dev/null; echo {shlex.quote(json.dumps(answer))}; exit 1 ;;
     *) exec {shlex.quote(sys.executable)} -S {shlex.quote(str(loop.folder / "claude.py"))} "$@" ;;
-esac
-"""
+esac""",
     )
 
 

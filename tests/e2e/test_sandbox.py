@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.bubblewrap import needs_bwrap
+from tests.e2e.agents import acts, prompt, with_git
 from tests.e2e.conftest import Loop, until
-from tests.e2e.shell_agent import acts, prompt, with_git
 
 DONE = """report '{"complete": true, "iteration": "'$(id)'"}'"""
 LOOK = """\
@@ -92,8 +92,7 @@ def test_the_second_ctrl_c_reaches_claude_inside(loop: Loop) -> None:
     closed(
         loop, 'trap \'touch "$W/interrupted"; exit 0\' INT\nsleep 303 &\ntouch "$W/ready"\nwhile :; do sleep 0.05; done'
     )
-    process = loop.start("run", "my-task")
-    until((loop.workspace / "ready").exists)
+    process = loop.working()
     process.send_signal(signal.SIGINT)
     until(lambda: loop.events("StopRequested"))
     process.send_signal(signal.SIGINT)
@@ -111,8 +110,7 @@ def test_what_ignores_signals_inside_is_ended_all_the_same(loop: Loop) -> None:
     loop.patch("agent.processes.child", AFTER_INTERRUPT=0.1)
     deaf = "trap '' INT TERM HUP"
     closed(loop, f'{deaf}\n({deaf}; setsid sleep 303) &\ntouch "$W/ready"\nwhile :; do sleep 0.05; done')
-    process = loop.start("run", "my-task")
-    until((loop.workspace / "ready").exists)
+    process = loop.working()
     process.send_signal(signal.SIGTERM)
     assert loop.finish(process).code == 143
     assert loop.events("LeftoversEnded") == []
@@ -124,21 +122,8 @@ def test_kill_9_of_the_runner_leaves_nothing(loop: Loop) -> None:
     """The sandbox dies with the runner, whatever runs in it; the next run does the iteration again."""
     loop.make()
     closed(loop, "trap '' INT TERM HUP\nsetsid sleep 303 &\ntouch \"$W/ready\"\nwhile :; do sleep 0.05; done", DONE)
-    process = loop.start("run", "my-task")
-    until((loop.workspace / "ready").exists)
-    process.kill()
-    process.wait()
-    loop.gone()
+    loop.kill(loop.working())
     assert loop.run().code == 0
-
-
-def stand_in(loop: Loop, name: str, text: str) -> None:
-    """A program called bwrap, docker or podman, before all others in PATH."""
-    folder = loop.folder / "bin"
-    folder.mkdir(exist_ok=True)
-    (folder / name).write_text(f"#!/bin/sh\n{text}\n")
-    (folder / name).chmod(0o755)
-    loop.env["PATH"] = f"{folder}:{loop.env['PATH']}"
 
 
 def untouched(loop: Loop) -> bool:
@@ -160,7 +145,7 @@ def test_a_sandbox_that_does_not_work_is_told_before_anything_is_written(
     """Why, and what to type next."""
     loop.make()
     closed(loop, DONE, kind=kind)
-    stand_in(loop, kind, program)
+    loop.executable(kind, program)
     loop.env |= {f"CLAUDE_ITERATE_SANDBOX__{name}": value for name, value in settings.items()}
     done = loop.run()
     assert done.code != 0
@@ -204,7 +189,7 @@ def with_docker(loop: Loop, *deeds: str) -> Path:
     """A stand-in for docker that runs the command here and remembers its container as long as it lives."""
     closed(loop, *deeds, kind="docker")
     log = loop.folder / "docker"
-    stand_in(loop, "docker", DOCKER.format(log=quoted(log)))
+    loop.executable("docker", DOCKER.format(log=quoted(log)))
     loop.env["CLAUDE_ITERATE_SANDBOX__IMAGE"] = "img"
     return log
 
@@ -227,8 +212,7 @@ def test_kill_9_of_the_runner_ends_its_containers(loop: Loop) -> None:
     """By their label: the program that started them may be dead before them."""
     loop.make()
     log = with_docker(loop, "trap '' INT TERM\ntouch \"$W/ready\"\nwhile :; do sleep 0.05; done")
-    process = loop.start("run", "my-task")
-    until((loop.workspace / "ready").exists)
+    process = loop.working()
     process.kill()
     process.wait()
     until(lambda: "rm -f container-1" in log.read_text())
@@ -239,7 +223,7 @@ def test_a_dry_run_needs_no_sandbox(loop: Loop) -> None:
     """It calls no Claude, and works where there is no sandbox."""
     loop.make()
     closed(loop, DONE)
-    stand_in(loop, "bwrap", "exit 1")
+    loop.executable("bwrap", "exit 1")
     done = loop.run("--dry-run")
     assert done.code == 0, done.err
     assert ["sandbox" in event for event in loop.events("RunStarted")] == [False]
@@ -248,7 +232,7 @@ def test_a_dry_run_needs_no_sandbox(loop: Loop) -> None:
 @needs_bwrap
 def test_doctor_tells_which_sandboxes_work(loop: Loop) -> None:
     """And why the others do not."""
-    stand_in(loop, "docker", "echo no daemon >&2; exit 1")
+    loop.executable("docker", "echo no daemon >&2; exit 1")
     done = subprocess.run(
         [*loop.program, "doctor"], cwd=loop.root, env=loop.env, capture_output=True, text=True, check=False
     )
@@ -257,7 +241,7 @@ def test_doctor_tells_which_sandboxes_work(loop: Loop) -> None:
 
 
 @needs_bwrap
-@pytest.mark.parametrize("linked", ["INSTRUCTIONS.md", "notes/1.md", "prompts/loop/system.md", "notes"])
+@pytest.mark.parametrize("linked", ["INSTRUCTIONS.md", "prompts/loop/system.md", "notes"])
 def test_no_link_brings_a_file_of_the_user_in(loop: Loop, linked: str) -> None:
     """Claude makes a link where claude-iterate reads for it: the run ends and says so; the file is in no prompt."""
     loop.make()

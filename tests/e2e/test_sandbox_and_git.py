@@ -10,8 +10,8 @@ import pytest
 
 from claude_iterate.workspace.layout import Layout
 from tests.bubblewrap import needs_bwrap
+from tests.e2e.agents import with_git
 from tests.e2e.conftest import Loop
-from tests.e2e.shell_agent import git, with_git
 from tests.e2e.test_sandbox import DONE, closed, quoted
 
 pytestmark = [needs_bwrap, pytest.mark.needs_git]
@@ -37,7 +37,7 @@ def test_nothing_that_claude_leaves_is_started_outside(loop: Loop) -> None:
     (loop.root / "a.odd").write_text("a\n")
     with_git(loop)
     for name in ("clean", "smudge"):
-        git(loop, "config", f"filter.own.{name}", f"sh {quoted(tools / name)}")
+        loop.git("config", f"filter.own.{name}", f"sh {quoted(tools / name)}")
     touch = f"touch {quoted(traces)}"
     deed = f"""
 tools={quoted(tools)}
@@ -79,7 +79,7 @@ def test_git_in_a_part_of_a_repository(loop: Loop) -> None:
     (loop.root / ".claude" / "settings.json").write_text("{}")
     (top / "README").write_text("all of it\n")
     for words in (["init", "-q"], ["add", "README"], ["commit", "-qm", "first"]):
-        git(loop, "-C", str(top), *words)
+        loop.git("-C", str(top), *words)
     folders = (top / ".git", loop.root / ".claude", loop.root / "claude-iterate", loop.workspace.parent)
     tries = [
         *(f"mv {quoted(path)} {quoted(path)}-x" for path in folders),
@@ -119,10 +119,10 @@ def test_a_worktree_in_a_sandbox(loop: Loop) -> None:
     assert not (loop.root / ".claude" / "made").exists()
     assert (loop.root / ".gitignore").exists()
     assert not (loop.root / "claude-iterate" / "worktrees" / "my-task").exists()
-    git(loop, "merge", "-q", "claude-iterate/my-task")
+    loop.git("merge", "-q", "claude-iterate/my-task")
     assert (loop.root / "made").read_text() == "x\n"
     assert (loop.root / "read").read_text() == "claude-iterate/workspaces/\n"
-    git(loop, "log", "-1", "--format=%an <%ae>", "--output=author")
+    loop.git("log", "-1", "--format=%an <%ae>", "--output=author")
     assert (loop.root / "author").read_text() == "Me <me@example.org>\n"
 
 

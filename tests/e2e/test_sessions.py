@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.conftest import Loop, until
+from tests.e2e.conftest import Loop
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "claude-2.1.197"
 GOING_ON: list[dict[str, Any]] = [{"init": {}}, {"say": "on it"}, {"status": {"complete": False}}, {"result": {}}]
@@ -38,15 +38,6 @@ def test_a_session_goes_on_from_iteration_to_iteration(loop: Loop) -> None:
     assert [event.get("resumes", "") for event in loop.events("IterationStarted")] == ["", first, first]
 
 
-def test_fresh_is_the_default(loop: Loop) -> None:
-    """No session is kept, none is resumed."""
-    loop.make()
-    loop.script(GOING_ON, WORK)
-    assert loop.run().code == 0
-    assert resumed(loop) == ["", ""]
-    assert all("--no-session-persistence" in loop.record(number)["argv"] for number in (1, 2))
-
-
 def test_an_unknown_session_costs_nothing_but_the_session(loop: Loop) -> None:
     """The same iteration at once with a fresh one; no failure is counted, and the lost id is never tried again."""
     loop.make()
@@ -73,21 +64,8 @@ def test_a_poisoned_session_is_never_resumed_again(loop: Loop) -> None:
     done = loop.run("--session", "resume", "-m", "9")
     assert (done.code, numbers(loop)) == (1, [1, 2, 2, 3, 4])
     assert resumed(loop)[2:] == ["", "", ""]
-    kinds = [event["outcome"]["kind"] for event in loop.events("IterationFinished")]
+    kinds = loop.outcomes()
     assert kinds == ["ok", "session", "refused", "refused", "refused"]
-
-
-def test_a_full_context_is_left_behind(loop: Loop) -> None:
-    """Above `context_redline` a fresh session begins; the journal says why, and the user reads it."""
-    loop.make()
-    full = {"claude-fake-0": {"inputTokens": 1, "contextWindow": 1300}}  # the fake's requests are of 1200 tokens
-    loop.script([*GOING_ON[:3], {"result": {"modelUsage": full}}], WORK)
-    done = loop.run("--session", "resume")
-    assert done.code == 0
-    assert resumed(loop) == ["", ""]
-    (reboot,) = loop.events("Rebooted")
-    assert (reboot["why"], round(reboot["context"], 2)) == ("redline", 0.92)
-    assert "A fresh session begins: the context of the last one is 92% full" in done.err
 
 
 def test_a_crash_does_not_lose_the_session(loop: Loop) -> None:
@@ -95,11 +73,7 @@ def test_a_crash_does_not_lose_the_session(loop: Loop) -> None:
     loop.make()
     loop.env["CLAUDE_ITERATE_SESSION"] = "resume"
     loop.script(GOING_ON, [{"init": {}}, {"touch": "ready"}, {"hang": True}], WORK)
-    process = loop.start("run", "my-task")
-    until((loop.workspace / "ready").exists)
-    process.kill()
-    process.wait()
-    loop.gone()
+    loop.kill(loop.working())
     assert loop.run().code == 0
     first = sessions(loop)[0]
     assert (resumed(loop), numbers(loop)) == (["", first, first], [1, 2, 2])

@@ -13,12 +13,10 @@ import pytest
 from claude_iterate.agent.processes.child import AFTER_INTERRUPT
 from claude_iterate.core.settings.declared import catalogue
 from scripts.setting_effects import marked_settings
-from tests.e2e.conftest import Loop, until
+from tests.e2e.conftest import DONE, UNDONE, Loop, until
 from tests.recording_receiver import Receiver
 
 ROOT = Path(__file__).parents[2]
-DONE: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
-BUSY: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": False}}, {"result": {}}]
 REACHING = {
     "--allowedTools": "Bash(npm test:*)",
     "--fallback-model": "b",
@@ -57,7 +55,7 @@ def test_keep_raw_runs(loop: Loop) -> None:
     """Only the newest runs keep Claude's raw output; their journals stay."""
     loop.make()
     settle(loop, keep_raw_runs=2)
-    loop.script(BUSY)
+    loop.script(UNDONE)
     for _ in range(3):
         assert loop.run("-m", "1").code == 0
     kept = [(run / "raw").exists() for run in sorted((loop.workspace / "runs").iterdir())]
@@ -89,7 +87,7 @@ def test_a_quiet_run_of_two_iterations(loop: Loop) -> None:
     """`max_iterations` bounds a run, and `output = quiet` shows nothing of its iterations."""
     loop.make()
     settle(loop, max_iterations="2", output="quiet")
-    loop.script(BUSY)
+    loop.script(UNDONE)
     done = loop.run()
     assert len(loop.events("IterationFinished")) == 2
     assert "Iteration 1" not in done.out + done.err
@@ -177,7 +175,7 @@ def test_on_reserve(loop: Loop, what: str, reason: str) -> None:
     loop.make()
     settle(loop, limits__reserve={"five_hour": 20}, limits__on_reserve=what, limits__reset_margin=0)
     info = {"status": "allowed", "rateLimitType": "five_hour", "utilization": 0.85, "resetsAt": time.time() + 3600}
-    loop.script([*BUSY[:1], {"event": {"type": "rate_limit_event", "rate_limit_info": info}}, *BUSY[1:]], DONE)
+    loop.script([*UNDONE[:1], {"event": {"type": "rate_limit_event", "rate_limit_info": info}}, *UNDONE[1:]], DONE)
     process = loop.start("run", "my-task")
     if what == "wait":
         until(lambda: loop.events("WaitStarted"))
@@ -219,7 +217,7 @@ def test_context_redline(loop: Loop, redline: int, resumes: bool) -> None:
     loop.make()
     settle(loop, session="resume", context_redline=redline)
     usage = {"claude-fake-0": {"inputTokens": 1, "contextWindow": 13000}}
-    loop.script([BUSY[0], {"say": "hello"}, BUSY[1], {"result": {"modelUsage": usage}}], DONE)
+    loop.script([UNDONE[0], {"say": "hello"}, UNDONE[1], {"result": {"modelUsage": usage}}], DONE)
     assert loop.run().code == 0
     assert ("--resume" in loop.record(2)["argv"]) == resumes
 
@@ -229,7 +227,7 @@ def test_a_switch_takes_back_what_a_file_says(loop: Loop) -> None:
     a stopped run names repeats them."""
     loop.make()
     settle(loop, attended=True, verification__auto_verify=True)
-    loop.script(BUSY, DONE)
+    loop.script(UNDONE, DONE)
     stopped = loop.run("--no-attended", "--no-verify", "-m", "1")
     assert stopped.code == 0
     assert {"--no-verify", "--no-attended"} <= set((stopped.out + stopped.err).split())

@@ -5,17 +5,16 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from claude_iterate.system import processes
 from claude_iterate.system.processes import LINUX
-from tests.e2e.conftest import Loop, until
-
-GRANDCHILD = {"grandchild": {"seconds": 300, "own_session": True, "hold_stdout": True}}
-WORK: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
+from tests.e2e.conftest import HANGING, Loop, until
 
 
 def hanging(*before: dict[str, Any]) -> list[dict[str, Any]]:
@@ -23,35 +22,15 @@ def hanging(*before: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"init": {}}, {"say": "a word before the end"}, *before, {"touch": "ready"}, {"hang": True}]
 
 
-def lock_is_free(loop: Loop) -> bool:
-    loop.script(WORK)
-    return bool(loop.run("-m", "1").code == 0)
-
-
 def test_a_completion_after_the_first_interrupt_is_a_completion(loop: Loop) -> None:
     """Work that is done is done, whatever was asked for meanwhile."""
     loop.make()
     loop.script([{"init": {}}, {"touch": "ready"}, {"wait_for": "go"}, {"status": {"complete": True}}, {"result": {}}])
-    process = loop.start("run", "my-task")
-    until((loop.workspace / "ready").exists)
+    process = loop.working()
     process.send_signal(signal.SIGINT)
     until(lambda: loop.events("StopRequested"))
-    (loop.workspace / "go").touch()
+    loop.go()
     assert loop.finish(process).code == 0
-
-
-def test_a_killed_runner_leaves_nothing_behind(loop: Loop) -> None:
-    """kill -9 while Claude ignores SIGINT: the guardian ends Claude and its tools; the journal has what it printed."""
-    loop.make()
-    loop.script(hanging({"ignore": ["SIGINT"]}, GRANDCHILD))
-    process = loop.start("run", "my-task")
-    until((loop.workspace / "ready").exists)
-    until(lambda: loop.events("Said"))
-    process.kill()
-    process.wait()
-    loop.gone()
-    assert [entry["seq"] for entry in loop.journal()] == list(range(1, len(loop.journal()) + 1))
-    assert lock_is_free(loop)
 
 
 @pytest.mark.skipif(not LINUX, reason="reads /proc")
@@ -107,26 +86,36 @@ def alive(pid: int) -> bool:
     return True
 
 
-def test_a_leftover_without_our_mark_is_ended_too(loop: Loop) -> None:
-    """A process that cleared its environment cannot hide: it becomes our child when its parent dies."""
+PATIENT: list[dict[str, Any]] = [{"init": {}}, {"wait_for": "go"}, {"status": {"complete": True}}, {"result": {}}]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere every search is thorough")
+def test_a_cut_ends_everything_that_carries_the_mark(loop: Loop) -> None:
+    """Before the next iteration begins, not only at the end of the run: a forced end searches the whole machine."""
     loop.make()
-    pid_file = loop.workspace / "pid"
-    loop.script(
-        [
-            {"init": {}},
-            {
-                "grandchild": {
-                    "seconds": 300,
-                    "own_session": True,
-                    "hold_stdout": True,
-                    "clear_environment": True,
-                    "pidfile": str(pid_file),
-                }
-            },
-            {"status": {"complete": True}},
-            {"result": {}},
-        ]
-    )
+    loop.script(HANGING, PATIENT)
+    process = loop.working()
+    (run,) = (event["run"] for event in loop.events("RunStarted"))
+    stranger = subprocess.Popen(["sleep", "300"], env={"CLAUDE_ITERATE_RUN": run, "PATH": loop.env["PATH"]})
+    try:
+        assert loop.call("skip", "my-task").code == 0
+        until(lambda: len(loop.events("IterationStarted")) == 2)
+        assert not processes.is_alive(stranger.pid)
+    finally:
+        stranger.kill()
+        stranger.wait()
+    loop.go()
+    assert loop.finish(process).code == 0
+    assert ["sleep 300" in " ".join(event["processes"]) for event in loop.events("LeftoversEnded")] == [True]
+
+
+def test_a_run_removes_what_killed_writers_left(loop: Loop) -> None:
+    """Half-written files in the workspace and its folders, right at the next start."""
+    loop.make()
+    loop.script([{"init": {}}, {"status": {"complete": True}}, {"result": {}}])
+    left = [loop.workspace / name for name in ("..metadata.json.abcd1234.tmp", "notes/.1-x.md.abcd1234.tmp")]
+    (loop.workspace / "notes").mkdir()
+    for path in left:
+        path.write_text("{")
     assert loop.run().code == 0
-    with pytest.raises(ProcessLookupError):
-        os.kill(int(pid_file.read_text()), 0)
+    assert not any(path.exists() for path in left)

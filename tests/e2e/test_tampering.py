@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -115,7 +114,7 @@ def test_refuse_lets_the_claim_fail_until_it_is_undone(project: Loop) -> None:
     done = project.run("--json")
     assert (done.code, json.loads(done.out)["changes"]) == (0, [])
     assert [event["passed"] for event in project.events("VerificationFinished")] == [False, True]
-    prompt = Path(project.record(2)["stdin"]).read_text()
+    prompt = project.prompt(2)
     assert "check.sh (changed; a check uses it)" in prompt
     assert "put it back as it was" in prompt
 
@@ -163,14 +162,11 @@ def test_a_refusal_holds_over_a_kill(project: Loop) -> None:
     project.script(
         [{"init": {}}, {"shell": "echo true > check.sh; rm tests/test_a.py"}, {"touch": "ready"}, {"hang": True}]
     )
-    process = project.start("run", "my-task")
-    until((project.workspace / "ready").exists)
+    process = project.working()
     until(lambda: project.events("ProofTestsCounted"))
-    process.kill()
-    process.wait()
-    project.gone()
+    project.kill(process)
     project.script([{"init": {}}, *CLAIM])
-    verified = json.loads(project.call("verify", "my-task", "--json").out)
+    verified = project.document("verify", "my-task")
     assert [change["path"] for change in verified["changes"]] == ["check.sh", "tests/test_a.py"]
     done = project.run("--detailed-exit-code")
     assert done.code == 5
@@ -195,11 +191,7 @@ def test_checks_that_were_removed_before_a_kill_are_missed(project: Loop, on_tam
     checks(project, "sh check.sh", on_tamper=on_tamper, max_attempts=1)
     gone = 'printf \'{"verification": {"max_attempts": 1}}\' > .claude-iterate.json'
     project.script([{"init": {}}, {"shell": gone}, {"touch": "ready"}, {"hang": True}])
-    process = project.start("run", "my-task")
-    until((project.workspace / "ready").exists)
-    process.kill()
-    process.wait()
-    project.gone()
+    project.kill(project.working())
     project.script([{"init": {}}, *CLAIM])
     done = project.run("--detailed-exit-code")
     told = ".claude-iterate.json (changed: verification.checks"
@@ -260,7 +252,7 @@ def test_a_check_whose_file_is_gone_is_red_with_a_word(project: Loop) -> None:
     assert done.code == 1
     assert "sh check.sh: exit code 2, check.sh is gone" in done.err.replace("exit code 127", "exit code 2")
     assert "check.sh is gone" in project.call("show", "my-task").out
-    assert "It uses check.sh: there when the run began, gone now." in Path(project.record(2)["stdin"]).read_text()
+    assert "It uses check.sh: there when the run began, gone now." in project.prompt(2)
 
 
 def test_a_run_without_a_wanted_proof_looks_at_nothing(loop: Loop) -> None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
+import re
+from typing import Any
+
 import pytest
 
-from tests.e2e.conftest import Loop, until
-from tests.e2e.terminal import Open
-from tests.e2e.test_steering import DONE, HANGING, PATIENT, UNDONE, order, outcomes, say
+from tests.e2e.conftest import DONE, HANGING, PATIENT, UNDONE, Loop, until
+from tests.e2e.terminal import Open, Terminal
+from tests.e2e.test_steering import order, outcomes, say
 
 
 def test_keys_are_the_same_requests(loop: Loop, terminal: Open) -> None:
@@ -24,7 +29,7 @@ def test_keys_are_the_same_requests(loop: Loop, terminal: Open) -> None:
     screen.await_text("Iteration 1 skipped")
     screen.type("p")
     screen.await_text("Continuing.")
-    (loop.workspace / "go").touch()
+    loop.go()
     assert screen.finish() == 0
     assert [(event["verb"], event["by"]) for event in loop.events("Requested")] == [
         ("pause", "key"),
@@ -43,7 +48,7 @@ def test_s_stops_after_the_iteration(loop: Loop, terminal: Open) -> None:
     until(lambda: not screen.echoes)
     screen.type("s")
     screen.await_text("Stopping after this iteration")
-    (loop.workspace / "go").touch()
+    loop.go()
     assert screen.finish() == 0
     screen.await_text("Stopped by the key s")
 
@@ -73,7 +78,7 @@ def test_suspending_gives_the_terminal_back(loop: Loop, terminal: Open) -> None:
     until(lambda: not screen.echoes)
     screen.type("p")
     screen.await_text("my-task pauses after iteration 1.")
-    (loop.workspace / "go").touch()
+    loop.go()
     until(lambda: loop.events("IterationFinished"))
     screen.type("p")
     assert screen.finish() == 0
@@ -86,7 +91,7 @@ def test_a_quiet_run_reads_no_keys(loop: Loop, terminal: Open) -> None:
     screen = terminal("run", "my-task", "--quiet")
     until((loop.workspace / "ready").exists)
     assert screen.echoes
-    (loop.workspace / "go").touch()
+    loop.go()
     assert screen.finish() == 0
 
 
@@ -171,7 +176,7 @@ def test_what_was_typed_in_an_iteration_is_no_answer(loop: Loop, terminal: Open)
     until((loop.workspace / "ready").exists)
     screen.type("\n\n\ntyped ahead")
     screen.await_text("typed ahead")
-    (loop.workspace / "go").touch()
+    loop.go()
     screen.await_text("Iteration 2? ")
     say(loop, "resume")
     screen.type("s\n")
@@ -191,13 +196,65 @@ def test_the_end_of_input_is_no_consent(loop: Loop, terminal: Open) -> None:
     assert loop.events("RunFinished")[0]["reason"] == "stopped"
 
 
-def test_attended_without_a_terminal_is_refused(loop: Loop) -> None:
-    """By flag or by setting, before anything is written."""
+LINES = 3000
+
+
+def words(count: int = LINES) -> list[dict[str, Any]]:
+    return [{"say": f"line {number:05d} {'x' * 80}"} for number in range(count)]
+
+
+def test_ctrl_s_does_not_switch_off_the_time_outs(loop: Loop, terminal: Open) -> None:
+    """A tool that hangs is ended, and so is the run, with its exit code; all without Ctrl-Q."""
     loop.make()
-    loop.script(UNDONE)
-    refused = loop.run("--attended")
-    assert refused.code == 2
-    assert "no terminal to ask on" in refused.err
-    loop.env["CLAUDE_ITERATE_ATTENDED"] = "true"
-    assert loop.run().code == 2
-    assert not (loop.workspace / "runs").exists()
+    loop.env |= {"CLAUDE_ITERATE_TIMEOUTS__ITERATION": "3s", "CLAUDE_ITERATE_STOP__FAILURES": "1"}
+    go = str(loop.folder / "go")
+    loop.script([{"init": {}}, {"wait_for": go}, *words(), {"hang": True}])
+    screen = terminal("run", "my-task", "--output", "verbose")
+    screen.await_text("Running iteration 1")
+    screen.stop_output()
+    (loop.folder / "go").touch()
+    assert screen.finish() == 1
+    assert loop.outcomes() == ["timeout"]
+    assert loop.events("RunFinished")
+
+
+def shown(screen: Terminal) -> list[int]:
+    return [int(number) for number in re.findall(r"line (\d{5}) x", screen.seen)]
+
+
+def stopped_while_claude_talks(loop: Loop, terminal: Open) -> Terminal:
+    """The terminal was stopped while Claude said all of its words, and goes on before Claude does."""
+    loop.make()
+    go, end = str(loop.folder / "go"), str(loop.folder / "end")
+    loop.script([{"init": {}}, {"wait_for": go}, *words(), {"wait_for": end}, *DONE[1:]])
+    screen = terminal("run", "my-task", "--output", "verbose")
+    screen.await_text("Running iteration 1")
+    screen.stop_output()
+    (loop.folder / "go").touch()
+    until(lambda: len(loop.events("Said")) == LINES)
+    screen.continue_output()
+    until(lambda: shown(screen)[-1:] == [LINES - 1])
+    (loop.folder / "end").touch()
+    assert screen.finish() == 0
+    return screen
+
+
+def test_nothing_is_lost_that_fits(loop: Loop, terminal: Open) -> None:
+    """After Ctrl-Q all is shown, in order, the end included; the terminal is not left without waiting for others."""
+    screen = stopped_while_claude_talks(loop, terminal)
+    screen.await_text("Claude reports that it is done")
+    assert shown(screen) == list(range(LINES))
+    assert "not shown" not in screen.seen
+    assert not fcntl.fcntl(screen.theirs, fcntl.F_GETFL) & os.O_NONBLOCK
+
+
+def test_what_does_not_fit_is_counted(loop: Loop, terminal: Open) -> None:
+    """The newest lines are kept, and where others are missing stands how many."""
+    loop.patch("sinks.safe_stream", MOST=20_000)
+    screen = stopped_while_claude_talks(loop, terminal)
+    screen.await_text("Claude reports that it is done")
+    seen = shown(screen)
+    gaps = [int(number) for number in re.findall(r"… (\d+) lines? not shown", screen.seen)]
+    assert seen == sorted(set(seen))
+    assert len(gaps) == 1
+    assert 0 < LINES - len(seen) <= gaps[0]

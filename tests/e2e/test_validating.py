@@ -23,15 +23,6 @@ def answers(structured: Any) -> list[dict[str, Any]]:
     return [{"init": {}}, {"structured": structured}, {"result": {}}]
 
 
-def test_the_users_words_for_a_limit_count_here_too(loop: Loop) -> None:
-    """`limits.patterns` hold for every call of Claude, not for iterations alone."""
-    loop.make()
-    loop.env["CLAUDE_ITERATE_LIMITS__PATTERNS"] = '["the well is dry"]'
-    loop.script([{"init": {}}, {"result": {"is_error": True, "result": "Sorry, the well is dry"}}])
-    assert loop.call("validate", "my-task").code == 1
-    assert loop.events("ErrandFinished")[0]["outcome"]["kind"] == "usage_limit"
-
-
 def test_json_is_one_document(loop: Loop) -> None:
     """With exactly these keys."""
     loop.make()
@@ -84,7 +75,7 @@ def test_list_and_show_tell_of_runs_only(loop: Loop) -> None:
 
 def looks(loop: Loop) -> list[Any]:
     """What the two commands tell."""
-    return [json.loads(loop.call(*words, "--json").out) for words in (["show", "my-task"], ["list"])]
+    return [loop.document(*words) for words in (["show", "my-task"], ["list"])]
 
 
 def test_nothing_to_validate(loop: Loop) -> None:
@@ -99,7 +90,7 @@ def test_nothing_to_validate(loop: Loop) -> None:
 
 @pytest.mark.parametrize(
     ("given", "verdict"),
-    [(grades(), "READY"), (grades(n2="partial"), "NEEDS_REVISION"), (grades(n7="fail"), "MAJOR_ISSUES")],
+    [(grades(), "READY"), (grades(n7="fail"), "MAJOR_ISSUES")],
 )
 def test_the_verdict_is_computed_from_the_grades(loop: Loop, given: dict[str, Any], verdict: str) -> None:
     """Claude is asked by schema and has no editing tools; the report for people is ours."""
@@ -133,12 +124,10 @@ def test_an_agent_without_a_schema_answers_with_the_same_json_as_text(loop: Loop
 @pytest.mark.parametrize(
     ("steps", "words"),
     [
-        (answers({}), "the answer has no list of criteria"),
-        (answers({**grades(), "criteria": grades()["criteria"][:9]}), "no clear grade for criterion 10"),
         ([{"init": {}}, {"say": "VERDICT: READY"}, {"result": {}}], "without giving its answer in the form"),
         (answers({**grades(), "summary": "x" * 2_000_000}), "the answer has 2.0 MB"),
     ],
-    ids=["empty", "nine", "never", "huge"],
+    ids=["never", "huge"],
 )
 def test_no_verdict_says_why_and_what_to_do(loop: Loop, steps: list[dict[str, Any]], words: str) -> None:
     """In one line, and no older report is taken for this call's."""

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.project import worktrees
-from tests.e2e.conftest import Loop, until
+from tests.e2e.conftest import DONE, HANGING, Loop
 
 pytestmark = pytest.mark.needs_git
-DONE: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
-HANGING: list[dict[str, Any]] = [{"init": {}}, {"touch": "ready"}, {"hang": True}]
 WORK = "echo work >> work.txt; git add work.txt; git commit -qm work"
 BRANCH = "claude-iterate/my-task"
 
@@ -34,7 +30,7 @@ def git(loop: Loop, *words: str, folder: Path | None = None) -> str:
 def repository(loop: Loop) -> Loop:
     """A project with one commit, a hook and a filter that would leave a trace."""
     loop.make()
-    git(loop, "init", "-q", "-b", "main")
+    loop.git("init", "-q", "-b", "main")
     trace = shlex.quote(str(loop.folder / "trace"))
     for key, value in {
         "user.name": "A",
@@ -44,12 +40,12 @@ def repository(loop: Loop) -> Loop:
         "filter.odd.clean": "cat",
         "filter.odd.required": "true",
     }.items():
-        git(loop, "config", key, value)
+        loop.git("config", key, value)
     (loop.root / ".gitattributes").write_text("*.odd filter=odd\n")
     (loop.root / "file.odd").write_text("odd\n")
     (loop.root / ".gitignore").write_text("claude-iterate/workspaces/\n")
-    git(loop, "add", ".gitattributes", "file.odd", ".gitignore")
-    git(loop, "commit", "-qm", "first")
+    loop.git("add", ".gitattributes", "file.odd", ".gitignore")
+    loop.git("commit", "-qm", "first")
     hook = loop.root / ".git" / "hooks" / "post-checkout"
     hook.parent.mkdir(exist_ok=True)
     hook.write_text(f"#!/bin/sh\ntouch {trace}\n")
@@ -67,24 +63,24 @@ def test_the_checkout_is_untouched_and_the_branch_is_kept(repository: Loop) -> N
     filter ran; a clean worktree is removed, its branch stays, a second run goes on with it, and the merge is named as
     long as there is something to merge."""
     loop = repository
-    before = git(loop, "status"), git(loop, "rev-parse", "HEAD")
-    loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = '["test -f work.txt"]'
+    before = loop.git("status"), loop.git("rev-parse", "HEAD")
+    loop.checks("test -f work.txt")
     loop.script([{"init": {}}, {"shell": WORK}, *DONE[1:]])
     done = loop.run("--worktree")
     assert done.code == 0, done
     assert loop.record(1)["cwd"] == str(top(loop))
     merge = f"git -C {shlex.quote(str(loop.root))} merge {BRANCH}"
     assert f"  Branch {BRANCH}: 1 commit to merge: {merge}" in done.out
-    assert (git(loop, "status"), git(loop, "rev-parse", "HEAD")) == before
+    assert (loop.git("status"), loop.git("rev-parse", "HEAD")) == before
     assert not (loop.folder / "trace").exists()
     assert not top(loop).exists()
-    assert git(loop, "log", "--format=%s", BRANCH).split() == ["work", "first"]
+    assert loop.git("log", "--format=%s", BRANCH).split() == ["work", "first"]
     assert f"  Merge it: {merge}\n" in loop.call("show", "my-task").out
     assert f"my-task works on the branch {BRANCH}" in loop.call("list").out
     assert loop.run("--worktree", "--again", "--accept-changes").code == 0
     assert [event["again"] for event in loop.events("WorktreeMade") if "again" in event] == [True]
-    assert git(loop, "log", "--format=%s", BRANCH).split() == ["work", "work", "first"]
-    git(loop, "merge", "-q", BRANCH)
+    assert loop.git("log", "--format=%s", BRANCH).split() == ["work", "work", "first"]
+    loop.git("merge", "-q", BRANCH)
     assert "Merge it" not in loop.call("show", "my-task").out
     cleaned = loop.call("clean", "my-task", "--force")
     remove = f"git -C {shlex.quote(str(loop.root))} branch -d {BRANCH}"
@@ -102,12 +98,12 @@ def test_a_worktree_with_work_survives(repository: Loop) -> None:
     merge = done.out.partition("it has work that is not committed. Commit and merge it: ")[2].splitlines()[0]
     assert merge in loop.log()
     assert (top(loop) / "left.txt").exists()
-    assert git(loop, "status", "--porcelain") == ""
+    assert loop.git("status", "--porcelain") == ""
     loop.script(DONE)
     assert loop.run("--worktree", "topic", "--again").code == 0
     assert (top(loop) / "left.txt").exists()
     assert "claude-iterate verify my-task --worktree=topic" in loop.call("show", "my-task").out
-    loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = '["test -f left.txt"]'
+    loop.checks("test -f left.txt")
     before = loop.call("list").out
     refused = loop.call("verify", "my-task", "--checks-only")
     assert (refused.code, "its work is not here" in refused.err, loop.call("list").out) == (1, True, before)
@@ -116,10 +112,10 @@ def test_a_worktree_with_work_survives(repository: Loop) -> None:
     subprocess.run(merge, shell=True, env=loop.env, check=True, capture_output=True)
     assert (loop.root / "left.txt").read_text() == "left\n"
     (top(loop) / "more.txt").touch()
-    document = json.loads(loop.call("clean", "my-task", "--force", "--json").out)
+    document = loop.document("clean", "my-task", "--force")
     assert top(loop).exists()
     subprocess.run(document["remove"], shell=True, env=loop.env, check=True, capture_output=True)
-    assert (top(loop).exists(), git(loop, "branch", "--list", "topic")) == (False, "")
+    assert (top(loop).exists(), loop.git("branch", "--list", "topic")) == (False, "")
 
 
 def test_what_cannot_be_is_said_before_anything_is_written(repository: Loop) -> None:
@@ -133,11 +129,11 @@ def test_what_cannot_be_is_said_before_anything_is_written(repository: Loop) -> 
     for wrong in ("a..b", ":main", ""):
         with pytest.raises(WorkspaceProblem, match="cannot be the name"):
             worktrees.find(root, "my-task", wrong, env)
-    git(loop, "branch", "kept")
+    loop.git("branch", "kept")
     for unknown in ("topic:nowhere", "topic:--all", "kept:nowhere"):
         with pytest.raises(WorkspaceProblem, match=r"branch (topic|kept) cannot begin at"):
             worktrees.find(root, "my-task", unknown, env)
-    git(loop, "branch", "-D", "kept")
+    loop.git("branch", "-D", "kept")
     top(loop).mkdir(parents=True)
     (top(loop) / "mine").touch()
     with pytest.raises(WorkspaceProblem, match="in the way"):
@@ -148,20 +144,20 @@ def test_what_cannot_be_is_said_before_anything_is_written(repository: Loop) -> 
         worktrees.find(root, "my-task", "auto", env)
     done = loop.run("--worktree=main")
     assert (done.code, loop.layout.run_ids()) == (1, [])
-    assert git(loop, "branch", "--format=%(refname:short)").split() == ["main"]
+    assert loop.git("branch", "--format=%(refname:short)").split() == ["main"]
 
 
 def test_a_new_branch_begins_where_the_user_says(repository: Loop) -> None:
     """`BRANCH:BASE`; the same words again go on with the branch, and so does the next step. A base that the branch does
     not have is named."""
     loop = repository
-    base = git(loop, "rev-parse", "HEAD").strip()
-    git(loop, "tag", "-m", "old", "old")
-    git(loop, "commit", "-q", "--allow-empty", "-m", "later")
+    base = loop.git("rev-parse", "HEAD").strip()
+    loop.git("tag", "-m", "old", "old")
+    loop.git("commit", "-q", "--allow-empty", "-m", "later")
     loop.script([{"init": {}}, {"write": {"path": str(top(loop) / "left.txt"), "text": "x"}}, {"result": {}}])
     ran = loop.run("--worktree=topic:old", "-m", "1")
     assert (ran.code, loop.events("WorktreeMade")[0]["base"]) == (0, base)
-    assert git(loop, "rev-parse", "topic").strip() == base
+    assert loop.git("rev-parse", "topic").strip() == base
     (step,) = [line.removeprefix("  Next: ") for line in ran.out.splitlines() if line.startswith("  Next: ")]
     loop.script(DONE)
     assert loop.call(*shlex.split(step)[1:]).code == 0
@@ -169,7 +165,7 @@ def test_a_new_branch_begins_where_the_user_says(repository: Loop) -> None:
     assert "does not have" not in ran.err
     behind = loop.run("--worktree=topic:main", "--again", "-m", "1")
     assert "The branch topic was there already, and does not have all commits of main." in behind.err
-    assert loop.events("WorktreeMade")[-1]["base"] == git(loop, "rev-parse", "topic").strip()
+    assert loop.events("WorktreeMade")[-1]["base"] == loop.git("rev-parse", "topic").strip()
 
 
 def test_only_changes_of_the_project_are_missed(repository: Loop) -> None:
@@ -177,7 +173,7 @@ def test_only_changes_of_the_project_are_missed(repository: Loop) -> None:
     not missed there."""
     loop = repository
     found = worktrees.find(loop.root, "my-task", "auto", loop.env)
-    git(loop, "add", "--force", "claude-iterate/workspaces/my-task/.metadata.json")
+    loop.git("add", "--force", "claude-iterate/workspaces/my-task/.metadata.json")
     assert not found.main_is_changed(loop.layout.own_folders())
     (loop.root / ".gitignore").write_text("")
     assert found.main_is_changed(loop.layout.own_folders())
@@ -188,7 +184,7 @@ def test_a_worktree_needs_a_commit_and_a_repository(loop: Loop) -> None:
     loop.make()
     refused = loop.run("--worktree")
     assert (refused.code, "needs a git repository" in refused.err, "git init" in refused.err) == (1, True, True)
-    git(loop, "init", "-q")
+    loop.git("init", "-q")
     refused = loop.run("--worktree")
     assert (refused.code, "git commit --allow-empty" in refused.err) == (1, True)
     assert loop.layout.run_ids() == []
@@ -198,8 +194,7 @@ def test_a_run_beside_another_one_names_it(loop: Loop) -> None:
     """Two workspaces that run in one folder: the second run warns and names the first."""
     loop.make()
     loop.script(HANGING)
-    first = loop.start("run", "my-task")
-    until((loop.workspace / "ready").exists)
+    first = loop.working()
     assert loop.call("init", "other").code == 0
     other = loop.workspace.parent / "other"
     (other / "INSTRUCTIONS.md").write_text("- one\n")
@@ -215,14 +210,10 @@ def test_a_killed_run_goes_on_where_it_worked(repository: Loop) -> None:
     """`show` and `list` name its own command with all options; without the worktree it is refused, with it goes on."""
     loop = repository
     loop.script([{"init": {}}, {"shell": "echo 1 > one.txt"}, *HANGING[1:]])
-    process = loop.start_run("--worktree", "-m", "5", "--max-cost", "3")
-    until((loop.workspace / "ready").exists)
-    process.kill()
-    process.wait()
-    loop.gone()
+    loop.kill(loop.working("--worktree", "-m", "5", "--max-cost", "3"))
     step = "claude-iterate run my-task --max-iterations 5 --max-cost 3 --worktree auto"
     assert f"Continue: {step}\n" in loop.call("show", "my-task").out
-    (row,) = json.loads(loop.call("list", "--json").out)["workspaces"]
+    (row,) = loop.document("list")["workspaces"]
     assert (row["next"], "killed" in row["cause"]) == (step, True)
     refused = loop.run()
     assert (refused.code, f"--worktree={BRANCH}" in refused.err, len(loop.layout.run_ids())) == (1, True, 1)

@@ -63,10 +63,6 @@ class RealLoop(Loop):
             "CLAUDE_ITERATE_KEEP_AWAKE": "false",
         }
 
-    def set(self, **settings: Any) -> None:
-        """Settings by their variable's name: `timeouts__idle="3s"`."""
-        self.env |= {f"CLAUDE_ITERATE_{name.upper()}": str(value) for name, value in settings.items()}
-
     def subscribe(self) -> None:
         """Log in with a subscription's token, a dummy one, in place of the key."""
         del self.env["ANTHROPIC_API_KEY"]

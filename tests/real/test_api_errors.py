@@ -199,8 +199,7 @@ def test_a_usage_limit_is_waited_for_and_the_same_iteration_goes_on(real: RealLo
     real.set(limits__reset_margin=0)
     reset = int(time.time()) + 3600
     real.api.script(used_up(reset), real.report(True), text("Done."))
-    process = real.start("run", "my-task")
-    until(lambda: real.events("WaitStarted"))
+    process = real.waiting()
     assert real.call("retry", "my-task").code == 0
     done = real.finish(process)
     assert done.code == 0, done.err

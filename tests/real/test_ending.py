@@ -50,9 +50,7 @@ def test_the_second_ctrl_c_ends_claude_and_its_command(real: RealLoop) -> None:
 def test_kill_9_of_the_runner_leaves_nothing_and_the_next_run_goes_on(real: RealLoop) -> None:
     """The guardian ends Claude and its command; the next run does the same iteration again."""
     process = working(real)
-    process.kill()
-    process.wait()
-    real.gone()
+    real.kill(process)
     real.api.script(real.report(True), text("Done."))
     done = real.run()
     assert done.code == 0, done.err

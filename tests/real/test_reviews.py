@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import until
 from tests.mocks.messages_api import Block, Request, text, tool, used_up
 from tests.real.conftest import RealLoop
 
@@ -105,8 +104,7 @@ def test_a_review_cut_by_a_usage_limit_is_held_again(real: RealLoop) -> None:
     real.make("- one\n")
     real.subscribe()
     real.api.script(real.report(True), text("Done."), used_up(time.time() + 3600), answer(entry(1)))
-    process = real.start("run", "my-task", "--verify")
-    until(lambda: real.events("WaitStarted"))
+    process = real.waiting("--verify")
     assert real.call("retry", "my-task").code == 0
     done = real.finish(process)
     assert done.code == 0, done.err

@@ -8,8 +8,8 @@ import subprocess
 import pytest
 
 from tests.bubblewrap import needs_bwrap
+from tests.e2e.agents import with_git
 from tests.e2e.conftest import PATIENCE, until
-from tests.e2e.shell_agent import git, with_git
 from tests.mocks.messages_api import text, tool
 from tests.real.conftest import RealLoop
 
@@ -126,7 +126,7 @@ def test_hooks_checks_and_tests_are_inside_too_and_so_is_a_worktree(real: RealLo
     assert "git -C" in done.out
     assert not tree.exists()
     assert not (real.root / "made").exists()
-    git(real, "show", "claude-iterate/my-task:made")
+    real.git("show", "claude-iterate/my-task:made")
 
 
 def test_ctrl_c_twice_reaches_claude(real: RealLoop) -> None:
@@ -144,7 +144,5 @@ def test_ctrl_c_twice_reaches_claude(real: RealLoop) -> None:
 def test_kill_9_leaves_nothing(real: RealLoop) -> None:
     """Neither Claude nor its command nor the way out."""
     process = working(real)
-    process.kill()
-    process.wait()
-    real.gone()
+    real.kill(process)
     until(lambda: not list((real.folder / "tmp").glob("claude-iterate-*")))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from tests.mocks.messages_api import Disconnect, Failure, Message, MessagesApi, Usage, text, tool
+from tests.mocks.messages_api import Failure, MessagesApi, text
 
 
 @pytest.fixture
@@ -32,24 +32,6 @@ def test_it_plays_its_script_and_then_refuses(api: MessagesApi, client: httpx.Cl
     assert (refused.status_code, refused.headers["retry-after"]) == (429, "7")
     assert client.post("/v1/messages", json={}).json()["error"]["type"] == "overloaded_error"
     assert "the script is over" in client.post("/v1/messages", json={}).text
-
-
-def test_a_stream_carries_blocks_usage_and_its_end(api: MessagesApi, client: httpx.Client) -> None:
-    """The events of two blocks, in the API's order."""
-    api.script(Message((text("hm"), tool("Bash", command="ls")), Usage(output=17)))
-    streamed = client.post("/v1/messages", json={"stream": True}).text
-    kinds = [line.removeprefix("event: ") for line in streamed.splitlines() if line.startswith("event: ")]
-    block = ["content_block_start", "content_block_delta", "content_block_stop"]
-    assert kinds == ["message_start", *block, *block, "message_delta", "message_stop"]
-    assert '"output_tokens": 17' in streamed
-    assert '"stop_reason": "tool_use"' in streamed
-
-
-def test_a_cut_stream_is_no_whole_one(api: MessagesApi, client: httpx.Client) -> None:
-    """The client can tell that the answer was not at its end."""
-    api.script(Disconnect())
-    with pytest.raises(httpx.RemoteProtocolError):
-        client.post("/v1/messages", json={"stream": True})
 
 
 def test_it_remembers_requests_but_no_key(api: MessagesApi, client: httpx.Client) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -52,7 +50,7 @@ def test_nothing_is_denied_in_a_worktree(real: RealLoop, way: str) -> None:
 def test_nothing_is_denied_in_a_workspace_outside_of_the_project(real: RealLoop) -> None:
     """`paths.workspaces_dir` may lead anywhere."""
     elsewhere = real.folder / "elsewhere"
-    real.set(paths__workspaces_dir=elsewhere)
+    real.set(paths__workspaces_dir=str(elsewhere))
     real.env["CLAUDE_ITERATE_CLAUDE__PERMISSION_MODE"] = "acceptEdits"
     (real.folder / "task.md").write_text("- one\n")
     assert real.call("setup", "my-task", "--from", str(real.folder / "task.md")).code == 0
@@ -66,6 +64,5 @@ def test_nothing_is_denied_in_a_workspace_outside_of_the_project(real: RealLoop)
 def repository(real: RealLoop) -> None:
     real.make("- one\n")
     (real.root / ".gitignore").write_text("claude-iterate/\n")
-    who = ("-c", "user.name=A", "-c", "user.email=a@example.org")
-    for words in (("init", "-q"), ("add", ".gitignore"), (*who, "commit", "-qm", "first")):
-        subprocess.run(["git", *words], cwd=Path(real.root), env=real.env, check=True)
+    for words in (("init", "-q"), ("add", ".gitignore"), ("commit", "-qm", "first")):
+        real.git(*words)

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from claude_iterate.selftest.faults import FAULTS
 from claude_iterate.selftest.harness.fault import Expected, Fault, FaultProject
 from claude_iterate.selftest.harness.fault_runner import run_fault
 from claude_iterate.selftest.harness.script_steps import finish
@@ -28,23 +27,16 @@ def with_journal(folder: Path, *entries: dict[str, Any], torn: bytes = b"") -> S
     return project
 
 
-def test_a_run_that_goes_on_may_have_a_torn_last_line(tmp_path: Path) -> None:
-    """The line that is being written is left out; a complete one without its line end counts."""
+def test_only_a_run_that_goes_on_may_have_a_torn_last_line(tmp_path: Path) -> None:
+    """The line that is being written is left out; a complete one without its line end counts. Nothing but whole entries
+    may follow the end of a run, or stand before another."""
     assert with_journal(tmp_path / "torn", ENTRY, torn=b'{"seq":2,').journal() == [ENTRY]
     assert with_journal(tmp_path / "whole", ENTRY, torn=json.dumps(END).encode()).journal() == [ENTRY, END]
-
-
-@pytest.mark.parametrize("torn", [b'{"seq":3,', b"junk"])
-def test_a_finished_run_may_not(tmp_path: Path, torn: bytes) -> None:
-    """Nothing may follow the end of a run but whole entries."""
-    with pytest.raises(ValueError, match="Expecting"):
-        with_journal(tmp_path, ENTRY, END, torn=torn).journal()
-
-
-def test_a_bad_line_in_the_middle_is_an_error(tmp_path: Path) -> None:
-    """Only the last line can be torn."""
-    with pytest.raises(ValueError, match="Expecting"):
-        with_journal(tmp_path, ENTRY, torn=b"junk\n" + json.dumps(END).encode() + b"\n").journal()
+    bad = with_journal(tmp_path / "after", ENTRY, END, torn=b'{"seq":3,')
+    worse = with_journal(tmp_path / "middle", ENTRY, torn=b"junk\n" + json.dumps(END).encode() + b"\n")
+    for project in (bad, worse):
+        with pytest.raises(ValueError, match="Expecting"):
+            project.journal()
 
 
 def test_waiting_ends_with_the_value_or_with_an_error() -> None:
@@ -86,25 +78,9 @@ def test_a_fault_fails_for_every_check_that_does_not_hold(tmp_path: Path) -> Non
     assert result.folder == tmp_path / "fault"
 
 
-def test_a_fault_that_takes_away_what_is_looked_at_is_named(tmp_path: Path) -> None:
-    """The workspace may be gone at the moment of a look: that fault fails, and the others go on."""
-
-    def looking(project: FaultProject, _flags: tuple[str, ...]) -> Done:
-        return Done(0, (project.folder / "gone").read_text(), "")
-
-    result = run_fault("f", Fault("what", "danger", (finish(),), intervention=looking), tmp_path / "fault")
-    (problem,) = result.problems
-    assert (result.state, "the fault came to no end: FileNotFoundError" in problem) == ("failed", True)
-
-
 def test_a_fault_that_cannot_be_run_here_is_skipped(tmp_path: Path) -> None:
     """With the reason, and without a project."""
     fault = Fault("what", "danger", (), impossible=lambda: "not on this computer")
     result = run_fault("f", fault, tmp_path / "fault")
     assert (result.state, result.problems) == ("skipped", ("not on this computer",))
     assert not (tmp_path / "fault").exists()
-
-
-def test_every_fault_checks_an_end() -> None:
-    """No fault expects nothing: it names a reason, or the exit code of a run that never began."""
-    assert [name for name, fault in FAULTS.items() if not fault.expected.reason and fault.expected.code == 0] == []

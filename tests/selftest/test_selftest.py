@@ -7,17 +7,14 @@ import os
 import signal
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
 
 import pytest
 
-from claude_iterate.selftest import faults
 from claude_iterate.selftest.faults import FAULTS
 from claude_iterate.selftest.harness.fault import Fault
 from claude_iterate.selftest.harness.fault_runner import run_fault
-from claude_iterate.selftest.harness.scripted_project import PATIENCE, until
+from claude_iterate.selftest.harness.scripted_project import PATIENCE, crowding, until
 from claude_iterate.system import processes
 from tests.package_path import PACKAGES
 
@@ -42,7 +39,7 @@ def called(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Python with these arguments, in an environment of its own."""
     command = [sys.executable, *words]
     return subprocess.run(
-        command, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=PATIENCE, check=False
+        command, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=20 * PATIENCE, check=False
     )
 
 
@@ -59,13 +56,6 @@ def test_the_fault_is_survived(name: str, fault: Fault, tmp_path: Path) -> None:
     assert result.problems == ()
 
 
-def test_names_are_unique_and_every_fault_says_what_it_means() -> None:
-    """Names are what people type after `--only`."""
-    tables = [import_module(f"{faults.__name__}.{table.name}") for table in iter_modules(faults.__path__)]
-    assert len(FAULTS) == sum(len(table.FAULTS) for table in tables)
-    assert [name for name, fault in FAULTS.items() if not (fault.what and fault.danger)] == []
-
-
 def test_list_names_every_fault_and_runs_none(tmp_path: Path) -> None:
     """`--list`, for people and as one document."""
     done = selftest(tmp_path, "--list")
@@ -78,26 +68,19 @@ def test_list_names_every_fault_and_runs_none(tmp_path: Path) -> None:
 
 def test_only_runs_what_matches_and_cleans_up(tmp_path: Path) -> None:
     """A pattern, a row for each, the card, exit 0, and no folder left."""
-    done = selftest(tmp_path, "--only", "http-40[13]", "--jobs", "2")
+    done = selftest(tmp_path, "--only", "http-4*", "--jobs", "2")
     assert (done.returncode, done.stderr) == (0, "")
-    assert [name for name in ("http-401", "http-403", "http-429") if name in done.stdout] == ["http-401", "http-403"]
-    assert "2 of 2 faults survived" in done.stdout
+    assert [name for name in ("http-400", "http-401", "http-529") if name in done.stdout] == ["http-400", "http-401"]
+    assert "3 of 3 faults survived" in done.stdout
     assert [path.name for path in tmp_path.iterdir() if "selftest" in path.name] == []
-
-
-def test_an_unknown_name_is_refused(tmp_path: Path) -> None:
-    """Exit 2, with the way to the names."""
-    done = selftest(tmp_path, "--only", "nothing-like-this")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "selftest --list" in done.stderr
 
 
 def test_an_unknown_name_is_refused_beside_a_known_one(tmp_path: Path) -> None:
     """It is named, with what was meant: silence must not look like a fault that was survived."""
-    done = selftest(tmp_path, "--only", "http-401", "--only", "htp-403")
+    done = selftest(tmp_path, "--only", "http-401", "--only", "htp-429")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "No fault matches htp-403" in done.stderr
-    assert "Did you mean http-403" in done.stderr
+    assert "No fault matches htp-429" in done.stderr
+    assert "Did you mean http-429" in done.stderr
 
 
 def test_json_is_one_document(tmp_path: Path) -> None:
@@ -147,6 +130,6 @@ def test_a_signal_ends_it_and_leaves_nothing_behind(number: signal.Signals, code
     (state,) = tmp_path.glob("claude-iterate-selftest-*/ignores-signals/state")
     assert list(processes.with_environment("CLAUDE_ITERATE_FAKE_STATE", str(state)))
     process.send_signal(number)
-    assert process.wait(PATIENCE) == code
+    assert process.wait(PATIENCE * crowding()) == code
     assert list(processes.with_environment("CLAUDE_ITERATE_FAKE_STATE", str(state))) == []
     assert list(tmp_path.glob("claude-iterate-selftest-*")) == []

@@ -9,7 +9,6 @@ from claude_iterate.selftest.faults import (
     process_faults,
     report_faults,
     service_faults,
-    steering_faults,
     stream_faults,
     surrounding_faults,
 )
@@ -20,7 +19,6 @@ FAULTS: dict[str, Fault] = {
     **process_faults.FAULTS,
     **service_faults.FAULTS,
     **report_faults.FAULTS,
-    **steering_faults.FAULTS,
     **surrounding_faults.FAULTS,
     **death_faults.FAULTS,
 }

@@ -117,6 +117,6 @@ FAULTS = {
         ([INIT, *_AT_WORK, HANG], finish()),
         intervention=interventions.kill("Said", guardian=True),
         called=2,
-        impossible=interventions.cannot_list_children,
+        impossible=interventions.not_on_linux,
     ),
 }

@@ -120,7 +120,7 @@ FAULTS = {
         "an orphan that cleared its environment",
         "A daemon that a tool started would never end.",
         (finish(_leave_process(orphan=True, clear_environment=True, own_session=True)),),
-        impossible=lambda: "" if sys.platform.startswith("linux") else "only Linux lets us adopt orphans",
+        impossible=interventions.not_on_linux,
     ),
     "closed-stdout": Fault(
         "Claude closes its output and keeps working",
@@ -155,7 +155,7 @@ FAULTS = {
         Expected(outcomes=("ok", "away", "ok")),
         prepare=_vanishing_claude,
         called=2,
-        intervention=interventions.act_once("WaitStarted", _claude_again),
+        intervention=interventions.during(lambda project, _process: _claude_again(project), "WaitStarted"),
         says=("Claude CLI not found",),
     ),
     "claude-missing": Fault(

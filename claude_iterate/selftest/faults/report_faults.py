@@ -26,10 +26,6 @@ def _link_to_claim(project: FaultProject) -> None:
     project.layout.status.symlink_to(project.root / "elsewhere.json")
 
 
-def _link_to_nowhere(project: FaultProject) -> None:
-    project.layout.status.symlink_to(project.folder / "nowhere")
-
-
 def _no_report(
     what: str, danger: str, *between: Step, prepare: Callable[[FaultProject], None] = lambda _project: None
 ) -> Fault:
@@ -40,14 +36,13 @@ def _no_report(
 
 
 FAULTS = {
-    "status-missing": _no_report("no status file", "The run would crash, or treat a missing report as success."),
     "idle-agent": Fault(
         "an agent that neither works nor reports",
         "The run would pay for empty iterations all night.",
         (report_nothing(),),
         Expected("no_progress", 1, ("ok", "ok", "ok")),
         settings={"stop.no_progress": 3},
-        says=("No progress in 3 iterations in a row", "run my-task --reset"),
+        says=("Iteration 1: Claude wrote no report", "No progress in 3 iterations in a row", "run my-task --reset"),
     ),
     "status-torn": Fault(
         "an incomplete status file, then a complete one",
@@ -107,26 +102,14 @@ FAULTS = {
     "status-link": _no_report(
         "a link to an old claim in another folder", "A stale claim would end the task.", prepare=_link_to_claim
     ),
-    "status-dead-link": Fault(
-        "a link to a missing file",
-        "A dead link would crash the runner.",
-        (report_nothing(), finish()),
-        TWICE,
-        prepare=_link_to_nowhere,
-    ),
     "instructions-edited": Fault(
         "the user edits the instructions during the run",
         "The change would not reach Claude.",
         (proceed(_write("- a new and better task\n", "INSTRUCTIONS.md", in_place=False)), finish()),
         TWICE,
+        says=("Instructions changed; iteration 2 uses the new text",),
+        logs=("INSTRUCTIONS (changed)",),
         prompts={2: "a new and better task"},
-    ),
-    "instructions-gone": Fault(
-        "Claude deletes the instructions",
-        "The night would end, or Claude would work without a task.",
-        (proceed({"remove": "INSTRUCTIONS.md"}), finish()),
-        TWICE,
-        says=("Restored INSTRUCTIONS.md, which was deleted during iteration 1",),
     ),
     "workspace-gone": Fault(
         "Claude deletes the whole workspace",
@@ -148,7 +131,7 @@ FAULTS = {
                 GO,
             ),
         ),
-        intervention=interventions.wait_for("Warned"),
+        intervention=interventions.during(once="Warned"),
         says=("Ignored",),
         events={"StopRequested": 0},
     ),

@@ -15,7 +15,7 @@ _ROOM = 250_000_000
 """The longest line that is kept takes 64 MB twice; keeping a line of 150 MB would take more than this."""
 _STACK = "".join(f"    at step{number:03} (node:internal/process:{number}:1)\n" for number in range(88))
 """A reason and this are the last 3900 bytes that Claude prints: nearly all that the run keeps."""
-_DEEP = "[" * 5000 + "]" * 5000
+_DEPTHS = (300, 950, 5000)
 
 
 def _raw(data: bytes) -> Step:
@@ -30,6 +30,15 @@ def _byte_by_byte() -> list[Step]:
     """A line in pieces that end in the middle of characters."""
     cuts = [0, *(place for place, byte in enumerate(_SNOW) if byte >= 0x80), len(_SNOW)]
     return [step for start, end in itertools.pairwise(cuts) for step in (_raw(_SNOW[start:end]), {"sleep": 0.02})]
+
+
+def _nested(depth: int) -> str:
+    """The input of a tool and its result, so many levels deep."""
+    deep = "[" * depth + "]" * depth
+    call = f'{{"type":"tool_use","id":"{depth}","name":"X","input":{{"a":{deep}}}}}'
+    answer = f'{{"type":"tool_result","tool_use_id":"{depth}","content":{deep}}}'
+    lines = (("assistant", call), ("user", answer))
+    return "".join(f'{{"type":"{role}","message":{{"content":[{block}]}}}}\n' for role, block in lines)
 
 
 _TASK_BEGINS: Step = {
@@ -87,11 +96,6 @@ FAULTS = {
         "Claude would block on a full pipe.",
         (finish({"flood": {"stream": "stderr", "lines": 10_000, "bytes": 100}}),),
     ),
-    "stderr-one-line": Fault(
-        "1 MB on standard error without a line end",
-        "A progress bar would fill the memory or the log.",
-        (finish({"flood": {"stream": "stderr", "lines": 1, "bytes": 1_000_000}}),),
-    ),
     "stderr-then-crash": Fault(
         "1 MB on standard error, then the reason of a crash",
         "The reason would be lost in the noise, which would fill the memory.",
@@ -104,6 +108,7 @@ FAULTS = {
             finish(),
         ),
         Expected(outcomes=("crash", "ok")),
+        prompts={2: "the disk is on fire"},
         reasons={1: "the disk is on fire"},
     ),
     "junk-lines": Fault(
@@ -113,9 +118,10 @@ FAULTS = {
         logs=("npm WARN old",),
     ),
     "deep-nesting": Fault(
-        "an event nested 5000 levels deep",
+        "events nested 300 to 5000 levels deep",
         "A crafted tool result would end the run.",
-        (finish({"raw": '{"type":"user","message":{"content":' + _DEEP + "}}\n"}),),
+        (finish(*({"raw": _nested(depth)} for depth in _DEPTHS)),),
+        flags=("--verbose",),
     ),
     "unknown-events": Fault(
         "events and fields of a future release",

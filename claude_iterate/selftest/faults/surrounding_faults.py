@@ -1,35 +1,36 @@
-"""Faults around the runner: disks, receivers of notifications, a second run, signals, the record, the terminal."""
+"""What comes from outside: disks, receivers of notifications, a second run, signals, the record, the terminal; and
+requests of the user, which are no faults, but a run that misses one is faulty."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from signal import SIGHUP, SIGINT, SIGTERM, Signals
 
 import msgspec
 
-from claude_iterate.selftest.harness import interventions, webhook_receiver
-from claude_iterate.selftest.harness.expectations import record_is_there, second_is_refused
+from claude_iterate.selftest.harness import interventions
+from claude_iterate.selftest.harness.expectations import (
+    nothing_begins_while_paused,
+    record_is_there,
+    second_is_refused,
+)
 from claude_iterate.selftest.harness.fault import Expected, Fault, FaultProject
-from claude_iterate.selftest.harness.script_steps import GO, HANG, INIT, LEFT, READY, finish, message, proceed
+from claude_iterate.selftest.harness.script_steps import (
+    GO,
+    HANG,
+    INIT,
+    LEFT,
+    READY,
+    finish,
+    message,
+    proceed,
+    usage_limit,
+)
 
 
 def _make_read_only(project: FaultProject) -> None:
     project.workspace.chmod(0o555)
     project.closing.callback(project.workspace.chmod, 0o755)
-
-
-def _receiver_fault(what: str, prepare: Callable[[FaultProject], None], warns: bool = True) -> Fault:
-    """A receiver of notifications that fails. The run does not notice, except that it may say so."""
-    danger = "A receiver of notifications would delay the run or make it fail."
-    quiet = Fault(what, danger, (proceed(), finish()), Expected(outcomes=("ok", "ok")), prepare=prepare)
-    if not warns:
-        return quiet
-    # The last call waits for the warning: a short run would be over before the last try.
-    waiting = interventions.wait_for("Warned")
-    return msgspec.structs.replace(
-        quiet, calls=(proceed(), finish(GO)), says=("Notifications to",), intervention=waiting
-    )
 
 
 def _signal_fault(what: str, reason: str, code: int, *signals: Signals) -> Fault:
@@ -44,6 +45,7 @@ def _signal_fault(what: str, reason: str, code: int, *signals: Signals) -> Fault
     )
 
 
+_DELAYED = "A receiver of notifications would delay the run or make it fail."
 _LOST = "What the night did and cost would be lost, and be paid for again."
 _GIT = "git -c user.name=a -c user.email=a@b"
 
@@ -71,6 +73,10 @@ def _command_fault(what: str, *commands: str) -> Fault:
     )
 
 
+_UNHEARD = "A user who wants to intervene could only kill the run, and would lose work."
+_LIMITED = usage_limit("You've hit your session limit", 3600)
+_NOTE = "The tests need Node 22."
+
 FAULTS = {
     "disk-full": Fault(
         "no file can grow beyond 16 KB",
@@ -97,7 +103,7 @@ FAULTS = {
         ),
         intervention=interventions.full_for_a_while,
         events={"Said": 50},
-        impossible=interventions.cannot_limit_others,
+        impossible=interventions.not_on_linux,
     ),
     "read-only": Fault(
         "a workspace that is read-only",
@@ -108,9 +114,22 @@ FAULTS = {
         says=("cannot be written",),
         impossible=interventions.may_write_anywhere,
     ),
-    "webhook-slow": _receiver_fault("a receiver that never answers", webhook_receiver.silent, warns=False),
-    "webhook-dead": _receiver_fault("an address where nothing listens", webhook_receiver.dead),
-    "webhook-500": _receiver_fault("a receiver that answers with errors", webhook_receiver.failing),
+    "webhook-slow": Fault(
+        "a receiver that never answers",
+        _DELAYED,
+        (proceed(), finish()),
+        Expected(outcomes=("ok", "ok")),
+        prepare=interventions.receiver(listens=True),
+    ),
+    "webhook-dead": Fault(
+        "an address where nothing listens",
+        _DELAYED,
+        (proceed(), finish(GO)),  # it waits for the warning: a short run would be over before the last try
+        Expected(outcomes=("ok", "ok")),
+        prepare=interventions.receiver(listens=False),
+        intervention=interventions.during(once="Warned"),
+        says=("Notifications to",),
+    ),
     "two-runs": Fault(
         "a second run in the same workspace",
         "Two runs would overwrite each other's work.",
@@ -166,5 +185,65 @@ FAULTS = {
         Expected(outcomes=("ok", "ok")),
         flags=("--verbose",),
         intervention=interventions.on_a_stopped_terminal,
+    ),
+    "pause-and-resume": Fault(
+        "`pause` during an iteration, later `resume`",
+        _UNHEARD,
+        (proceed(READY, GO), finish()),
+        Expected(outcomes=("ok", "ok")),
+        intervention=interventions.pause,
+        checks=(nothing_begins_while_paused,),
+    ),
+    "skip-iteration": Fault(
+        "`skip` while Claude hangs",
+        _UNHEARD,
+        ([INIT, READY, HANG], finish()),
+        Expected(outcomes=("skipped", "ok")),
+        intervention=interventions.request("skip"),
+    ),
+    "reboot-iteration": Fault(
+        "`reboot` while Claude hangs",
+        _UNHEARD,
+        ([INIT, READY, HANG], finish()),
+        Expected(outcomes=("rebooted", "ok")),
+        intervention=interventions.request("reboot"),
+    ),
+    "retry-in-a-wait": Fault(
+        "`retry` while the run waits for a limit",
+        "The run would keep waiting for a limit that is over.",
+        (_LIMITED, finish()),
+        Expected(outcomes=("usage_limit", "ok")),
+        intervention=interventions.request("retry", once="WaitStarted"),
+        events={"WaitEnded by=retry": 1},
+    ),
+    "stop-in-a-wait": Fault(
+        "`stop` while the run waits for a limit",
+        _UNHEARD,
+        (_LIMITED,),
+        Expected("stopped", 0, ("usage_limit",)),
+        intervention=interventions.request("stop", once="WaitStarted"),
+    ),
+    "stop-after-the-iteration": Fault(
+        "`stop` during an iteration",
+        "The work of the iteration would be lost.",
+        (proceed(READY, GO),),
+        Expected("stopped", 0, ("ok",)),
+        intervention=interventions.request("stop"),
+        events={"CutStarted": 0},
+    ),
+    "stop-now": Fault(
+        "`stop --now` during an iteration",
+        "Claude and its tools would keep working, unnoticed, after the run ended.",
+        ([INIT, LEFT, READY, HANG],),
+        Expected("stopped", 0, ("interrupted",)),
+        intervention=interventions.request("stop", "--now"),
+    ),
+    "note-in-mid-run": Fault(
+        "a `note` while Claude works",
+        "The note would be lost, or delivered again and again.",
+        (proceed(READY, GO), proceed(), finish()),
+        Expected(outcomes=("ok", "ok", "ok")),
+        intervention=interventions.request("note", _NOTE),
+        prompts={2: _NOTE},
     ),
 }

@@ -15,7 +15,6 @@ from claude_iterate.selftest.harness.scripted_project import Done, TooSlow
 from claude_iterate.system import processes
 from claude_iterate.workspace.run_folder import run_lock
 
-LONGEST_ARGUMENT = 128 * 1024
 LARGEST_JOURNAL = 1_000_000
 _AGAIN = {"usage_limit", "transient", "away", "rebooted"}
 _LEFT_OUT = re.compile(r"\((\d+) more such lines; the journal leaves them out\)")
@@ -52,7 +51,7 @@ def _compare(fault: Fault, project: FaultProject, done: Done) -> Iterator[str]:
     yield from _misses("not printed", fault.says, done.out + done.err)
     yield from _misses("not in the log", fault.logs, project.log() if fault.logs else "")
     for call, text in fault.prompts.items():
-        yield from _misses(f"not in the prompt of call {call}", (text,), read_prompt(project, call))
+        yield from _misses(f"not in the prompt of call {call}", (text,), project.prompt(call))
     for number, text in fault.reasons.items():
         message = finished[number - 1]["outcome"].get("message", "")
         yield from _misses(f"not in outcome {number}", (text,), message)
@@ -86,11 +85,6 @@ def _find_events(project: FaultProject, described: str) -> Iterator[dict[str, An
 
 def _calls(project: FaultProject) -> list[Path]:
     return list(project.state.glob("call-*.json"))
-
-
-def read_prompt(project: FaultProject, call: int) -> str:
-    """What Claude got on standard input."""
-    return Path(project.record(call)["stdin"]).read_text("utf-8", "replace")
 
 
 def no_process_is_left(project: FaultProject, _done: Done) -> str:
@@ -139,13 +133,6 @@ def journals_are_small(project: FaultProject, _done: Done) -> str:
     return "" if size < LARGEST_JOURNAL else f"journal: {size} bytes"
 
 
-def arguments_are_short(project: FaultProject, _done: Done) -> str:
-    """No argument is longer than a system accepts."""
-    calls = range(1, len(_calls(project)) + 1)
-    size = max((len(word.encode()) for call in calls for word in project.record(call)["argv"]), default=0)
-    return "" if size < LONGEST_ARGUMENT else f"argument: {size} bytes, more than {LONGEST_ARGUMENT}"
-
-
 def no_bug_is_shown(_project: FaultProject, done: Done) -> str:
     """Every problem is reported in words."""
     return "a bug was shown" if "Traceback" in done.err or "This is a bug" in done.err else ""
@@ -156,7 +143,6 @@ ALWAYS: tuple[Check, ...] = (
     lock_is_free,
     journals_are_whole,
     journals_are_small,
-    arguments_are_short,
     no_bug_is_shown,
 )
 
@@ -217,13 +203,3 @@ def nothing_begins_while_paused(project: FaultProject, _done: Done) -> str:
     order = [entry["event"].get("verb") or entry["event"]["event"] for entry in project.journal()]
     between = order[order.index("pause") : order.index("resume")]
     return "an iteration began in the pause" if "IterationStarted" in between else ""
-
-
-def only_prompt(number: int, text: str) -> Check:
-    """Of all prompts, this one alone contains the text."""
-
-    def check(project: FaultProject, _done: Done) -> str:
-        holding = [call for call in range(1, len(_calls(project)) + 1) if text in read_prompt(project, call)]
-        return "" if holding == [number] else f"in the prompts of calls {holding}: {text}"
-
-    return check

@@ -7,6 +7,7 @@ import os
 import pty
 import resource
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -23,7 +24,9 @@ def go(project: FaultProject) -> None:
     (project.workspace / "go").touch()
 
 
-def _during(act: Callable[[FaultProject, subprocess.Popen[bytes]], object], once: str = "") -> Intervention:
+def during(
+    act: Callable[[FaultProject, subprocess.Popen[bytes]], object] = lambda _project, _process: None, once: str = ""
+) -> Intervention:
     """Act during a run: once this event is in the journal, or else as soon as Claude has touched `ready`. Then Claude
     continues, and the run ends."""
 
@@ -49,7 +52,7 @@ def send_signals(*signals: signal.Signals) -> Intervention:
                 "the record of the signal",
             )
 
-    return _during(act)
+    return during(act)
 
 
 def suspend(seconds: float) -> Intervention:
@@ -64,10 +67,10 @@ def suspend(seconds: float) -> Intervention:
         process.send_signal(signal.SIGCONT)
         project.request("resume")
 
-    return _during(act)
+    return during(act)
 
 
-second_run = _during(lambda project, _process: project.others.append(project.run()))
+second_run = during(lambda project, _process: project.others.append(project.run()))
 """Start a second run while the first is working; then let the first continue."""
 
 
@@ -99,9 +102,9 @@ def _kill_guardian(runner: int) -> None:
             signals.send(pid, signal.SIGKILL)
 
 
-def cannot_list_children() -> str:
-    """Only Linux lists the children of a process."""
-    return "" if processes.LINUX else "this system does not list the children of a process"
+def not_on_linux() -> str:
+    """Only Linux lists the children of a process, hands orphans over, and lets one process limit another."""
+    return "" if processes.LINUX else "only Linux can do this"
 
 
 def _make_mess(project: FaultProject) -> None:
@@ -120,25 +123,15 @@ def measure_memory(event: str) -> Intervention:
             lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
             project.peak_memory = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
 
-    return _during(act, event)
+    return during(act, event)
 
 
 def request(verb: str, *words: str, once: str = "") -> Intervention:
     """Send a request from another terminal, once this event is in the journal or as soon as Claude is working."""
-    return _during(lambda project, _process: project.request(verb, *words), once)
+    return during(lambda project, _process: project.request(verb, *words), once)
 
 
-def act_once(event: str, act: Callable[[FaultProject], None]) -> Intervention:
-    """Do this as soon as the event is in the journal; then Claude continues."""
-    return _during(lambda project, _process: act(project), event)
-
-
-def wait_for(event: str) -> Intervention:
-    """Claude continues once this event is in the journal."""
-    return _during(lambda _project, _process: None, event)
-
-
-@_during
+@during
 def pause(project: FaultProject, _process: subprocess.Popen[bytes]) -> None:
     """`pause` while Claude works; `resume` after the run had time to start another iteration in spite of that."""
     project.request("pause")
@@ -165,7 +158,7 @@ def with_small_files(project: FaultProject, flags: tuple[str, ...]) -> Done:
     return project.run(*flags, program=(*shell, *COMMAND_LINE))
 
 
-@_during
+@during
 def full_for_a_while(project: FaultProject, process: subprocess.Popen[bytes]) -> None:
     """The runner cannot write from `ready` to `go`; then there is room again."""
     before = _file_limit(process, 0)
@@ -180,13 +173,20 @@ def _file_limit(process: subprocess.Popen[bytes], soft: int) -> int:
     return before
 
 
-def cannot_limit_others() -> str:
-    """Only Linux lets one process limit another."""
-    return "" if hasattr(resource, "prlimit") else "this system cannot limit the files of another process"
-
-
 def may_write_anywhere() -> str:
     """Nothing is read-only for root, unless root has lost that right."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o555)
         return "this user may write anywhere" if os.access(folder, os.W_OK) else ""
+
+
+def receiver(listens: bool) -> Callable[[FaultProject], None]:
+    """Notifications go to one that listens and never answers, or an address where nothing listens."""
+
+    def prepare(project: FaultProject) -> None:
+        server = socket.create_server(("127.0.0.1", 0))
+        project.env["CLAUDE_ITERATE_NOTIFY__URL"] = f"http://127.0.0.1:{server.getsockname()[1]}/"
+        project.env["CLAUDE_ITERATE_NOTIFY__EVENTS"] = "all"
+        project.closing.callback(server.close) if listens else server.close()
+
+    return prepare

@@ -26,8 +26,8 @@ from claude_iterate.system import processes, signals
 from claude_iterate.workspace.layout import Layout
 
 NAME = "my-task"
-PATIENCE = 120.0
-"""Seconds for what is waited for: more than any busy machine needs, less than what a script leaves running lives."""
+PATIENCE = 30.0
+"""Seconds for what is waited for, on a machine with a processor for each process that wants one."""
 COMMAND_LINE = (sys.executable, "-m", "claude_iterate")
 SETTINGS: Mapping[str, Any] = {
     "delay": 0,
@@ -59,6 +59,11 @@ class TooSlow(Exception):
     """What was waited for did not come."""
 
 
+def crowding() -> float:
+    """How many processes want each processor, at least 1: what takes a second alone may take so many."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
 def until(
     holds: Callable[[], Any],
     patience: float = PATIENCE,
@@ -66,9 +71,9 @@ def until(
     abandoned: Callable[[], bool] = bool,
 ) -> Any:
     """Wait until another process has done something, and return its value."""
-    deadline, pause = time.monotonic() + patience, _SHORTEST
+    began, pause = time.monotonic(), _SHORTEST
     while not (value := holds()):
-        if time.monotonic() > deadline or abandoned():
+        if time.monotonic() > began + patience * crowding() or abandoned():
             raise TooSlow(f"{what} did not come within {patience:.0f} s")
         time.sleep(pause)
         pause = min(2 * pause, _LONGEST)  # looking costs time that others need
@@ -143,10 +148,13 @@ class ScriptedProject:
 
     def finish(self, process: _Process) -> Done:
         """Wait for the end of a command."""
-        try:
-            piped = process.communicate(timeout=PATIENCE)
-        except subprocess.TimeoutExpired:
-            raise TooSlow(f"the command did not end within {PATIENCE:.0f} s") from None
+        began, piped = time.monotonic(), None
+        while piped is None:
+            try:
+                piped = process.communicate(timeout=1)
+            except subprocess.TimeoutExpired:
+                if time.monotonic() > began + PATIENCE * crowding():
+                    raise TooSlow(f"the command did not end within {PATIENCE:.0f} s") from None
         count = self.started.index(process)
         printed = []
         for stream, data in zip(("stdout", "stderr"), piped, strict=True):
@@ -203,6 +211,10 @@ class ScriptedProject:
         """What Claude was called with, the first time, the second time ..."""
         found: dict[str, Any] = json.loads((self.state / f"call-{number:04d}.json").read_text())
         return found
+
+    def prompt(self, number: int) -> str:
+        """What Claude got on standard input, the first time, the second time ..."""
+        return Path(self.record(number)["stdin"]).read_text("utf-8", "replace")
 
     def processes(self) -> list[int]:
         """Every living process of this project except the commands that were started here."""

@@ -1,4 +1,4 @@
-"""A Claude that claims completion, and reviews the claim as the test says."""
+"""Claudes of a few lines: a shell script for deeds that are short in the shell, and one that reviews in prose."""
 
 from __future__ import annotations
 
@@ -7,19 +7,50 @@ import sys
 
 from tests.e2e.conftest import Loop
 
+_SCRIPT = """\
+here=%s W=%s last=%d
+S=$W/.status.json
+n=$(cat "$here/count" 2>/dev/null || echo 0); n=$((n + 1)); echo $n > "$here/count"
+cat > "$here/prompt-$n"
+id() { sed -n 's/^ *"iteration": "\\(.*\\)".*/\\1/p' "$here/prompt-${1:-$n}" | tail -n 1; }
+report() { printf '%%s\\n' "$1" > "$S"; }
+SAY="did call $n"
+if [ -e "$here/deed-$n" ]; then . "$here/deed-$n"; else . "$here/deed-$last"; fi
+printf '%%s\\n' '{"type":"system","subtype":"init","session_id":"s"}'
+printf '%%s\\n' '{"type":"result","subtype":"success","is_error":false,"num_turns":1,"result":"'"$SAY"'"}'
+"""
+
+
+def acts(loop: Loop, *deeds: str) -> None:
+    """In its first call Claude does the first of these deeds, and so on; then the last one again.
+
+    In a deed, `$S` is the report, `report TEXT` writes it, `$W` is the workspace, `$(id)` the id that the prompt asks
+    for (`id 1`: that of the first call), and `SAY` the answer, a string within JSON.
+    """
+    folder = loop.folder / "agent"
+    folder.mkdir(exist_ok=True)
+    for number, deed in enumerate(deeds, 1):
+        (folder / f"deed-{number}").write_text(deed + "\n")
+    loop.claude(_SCRIPT % (shlex.quote(str(folder)), shlex.quote(str(loop.workspace)), len(deeds)))
+
+
+def prompt(loop: Loop, number: int) -> str:
+    """The prompt of a call, from 1."""
+    return (loop.folder / "agent" / f"prompt-{number}").read_text()
+
+
+def with_git(loop: Loop) -> None:
+    """Make the project a repository in which everything is committed."""
+    loop.git("init", "-q")
+    loop.git("add", "-A", "-f")
+    loop.git("commit", "-q", "--allow-empty", "-m", "begin")
+
 
 def reviewing(loop: Loop, *findings: str, body: str = "", refuses: str = "-") -> None:
     """An agent that works (claims) when asked to work, and when asked to review finds that all requirements are met and
     these things missing. It ignores options that it does not know, but for the one that it `refuses`. In `body` its
     `review` becomes `answer`, as text, or `structured`, by schema."""
-    program = loop.folder / "claude"
-    program.write_text(
-        f"""#!/bin/sh
-[ "$1" = --version ] && echo 1 && exit
-exec {shlex.quote(sys.executable)} -S {shlex.quote(str(loop.folder / "claude.py"))} "$@"
-"""
-    )
-    program.chmod(0o755)
+    loop.claude(f'exec {shlex.quote(sys.executable)} -S {shlex.quote(str(loop.folder / "claude.py"))} "$@"')
     (loop.folder / "claude.py").write_text(
         f"""import json, os, pathlib, re, sys
 if "{refuses}" in sys.argv: sys.exit("error: unknown option '{refuses}'")
@@ -50,4 +81,3 @@ if structured is not None: result["structured_output"] = structured
 print(json.dumps(result))
 """
     )
-    loop.env["CLAUDE_ITERATE_CLAUDE__COMMAND"] = str(program)
