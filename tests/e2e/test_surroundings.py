@@ -15,7 +15,7 @@ import pytest
 
 from claude_iterate.selftest.harness.script_steps import INIT, RESULT, finish
 from tests.e2e.agents import with_git
-from tests.e2e.conftest import DONE, Loop
+from tests.e2e.conftest import DONE, Loop, until
 
 GOING_ON: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": False}}, {"result": {"total_cost_usd": 0.01}}]
 
