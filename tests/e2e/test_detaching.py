@@ -9,7 +9,7 @@ import signal
 
 import pytest
 
-from tests.e2e.conftest import DONE, HANGING, PATIENT, UNDONE, Loop, until
+from tests.e2e.conftest import DONE, HANGING, PATIENCE, PATIENT, UNDONE, Loop, crowding, until
 from tests.e2e.terminal import Open
 
 
@@ -50,6 +50,8 @@ def test_it_outlives_its_terminal_is_seen_twice_and_stopped_from_there(loop: Loo
     assert os.getsid(pid) == pid
     assert {os.readlink(f"/proc/{pid}/fd/{handle}") for handle in (0, 1, 2)} == {os.devnull}
     piped = loop.start("attach", "my-task")
+    assert piped.stderr is not None
+    assert b"Starting my-task (loop mode, at most 50 iterations)" in piped.stderr.readline()
     second = terminal("attach", "my-task")
     second.await_text("[1/50]")
     second.await_text("Running iteration 1...")
@@ -61,7 +63,6 @@ def test_it_outlives_its_terminal_is_seen_twice_and_stopped_from_there(loop: Loo
     seen = loop.finish(piped)
     assert seen.code == 0
     assert "Stopped by the command `stop`" in seen.out
-    assert seen.lines[0] == "Starting my-task (loop mode, at most 50 iterations)"
     assert await_end(loop) == "stopped"
 
 
@@ -195,7 +196,7 @@ def test_what_ends_the_front_ends_the_run(loop: Loop, terminal: Open, number: in
         front = int(file.read().rpartition(")")[2].split()[1])
     os.kill(front, number)
     assert await_end(loop) == "terminated"
-    assert screen.process.wait(120) == code % 256
+    assert screen.process.wait(PATIENCE * crowding()) == code % 256
 
 
 def test_what_cannot_be_attached_to(loop: Loop) -> None:
@@ -234,7 +235,7 @@ def test_run_watch_leaves_or_stops(loop: Loop, terminal: Open) -> None:
     until((loop.workspace / "ready").exists)
     screen.await_text("iteration 1 of 50")
     screen.type("q")
-    assert screen.process.wait(120) == 0
+    assert screen.finish() == 0
     screen.await_text("Left: my-task continues.")
     assert is_alive(runner(loop))
     loop.call("stop", "my-task", "--now")
@@ -249,6 +250,6 @@ def test_run_watch_leaves_or_stops(loop: Loop, terminal: Open) -> None:
     until(lambda: len(loop.events("RunFinished")) == 1)
     screen.await_text("stopped")
     screen.type("q")
-    assert screen.process.wait(120) == 8
+    assert screen.finish() == 8
     screen.await_text("Stopped by the command `stop`")
     assert await_end(loop) == "stopped"

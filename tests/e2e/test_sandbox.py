@@ -158,7 +158,7 @@ def test_a_sandbox_that_is_not_installed(loop: Loop) -> None:
     """The command that installs it is named."""
     loop.make()
     closed(loop, DONE)
-    folder = loop.folder / "bin"
+    folder = loop.folder / "programs"
     folder.mkdir()
     (folder / "sh").symlink_to("/bin/sh")
     loop.env["PATH"] = str(folder)
