@@ -137,7 +137,7 @@ def test_a_hook_that_takes_too_long_is_dead_with_its_children(loop: Loop, script
     """Also one that ignores signals, and what it left in the background; the run goes on."""
     loop.make()
     hook(loop, "next_iteration", script)
-    loop.env |= {"CLAUDE_ITERATE_HOOKS__TIMEOUT": "1s", "CLAUDE_ITERATE_TIMEOUTS__TERMINATE_GRACE": "0.5s"}
+    loop.env |= {"CLAUDE_ITERATE_HOOKS__TIMEOUT": "3s", "CLAUDE_ITERATE_TIMEOUTS__TERMINATE_GRACE": "0.5s"}
     loop.script(finish())
     ended = loop.run()
     assert ended.code == 0
@@ -152,7 +152,7 @@ def test_a_hook_is_ended_by_sigterm(loop: Loop) -> None:
     hook(
         loop, "started", "trap 'echo int >> trace' INT; trap 'echo term >> trace; exit 0' TERM; sleep 600 & wait; wait"
     )
-    loop.env["CLAUDE_ITERATE_HOOKS__TIMEOUT"] = "1s"
+    loop.env["CLAUDE_ITERATE_HOOKS__TIMEOUT"] = "3s"
     loop.script(finish())
     assert loop.run().code == 0
     assert trace(loop) == ["term"]
