@@ -1,4 +1,4 @@
-"""A run in which nothing moves ends, stays ended over any end, and goes on when the user says so."""
+"""A run in which nothing moves says so at once, ends, and stays ended until the user says otherwise."""
 
 from __future__ import annotations
 

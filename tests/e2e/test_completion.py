@@ -1,4 +1,4 @@
-"""A run ends when the work is done, when it stands still, or when its bounds are reached; never for a stale word."""
+"""A run ends when the work is done or its bounds are reached, and a completed task is not paid for again unaware."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A disk of its own for the runs, which fills up: what is paid for is recorded, or it does not begin."""
+"""A disk that is full, and files that may not grow: what is paid for is recorded, or it does not begin."""
 
 from __future__ import annotations
 

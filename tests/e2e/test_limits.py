@@ -1,4 +1,4 @@
-"""Limits and overloads are nobody's failure: the run waits and does the same iteration again."""
+"""Limits, overloads and a Claude that is away for a while are nobody's failure: the run waits and tries again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person sees and what is kept: levels, the log, status updates, secrets."""
+"""What a person sees and what is kept: levels, the log, status updates, the morning report."""
 
 from __future__ import annotations
 

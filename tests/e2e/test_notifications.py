@@ -197,19 +197,3 @@ def test_what_init_was_given_is_used(loop: Loop, receiver: Receiver) -> None:
     loop.script(FINISH)
     loop.run()
     assert [item.headers["title"] for item in receiver.received] == ["[my-task] Task Complete, Not Proven"]
-
-
-@pytest.mark.parametrize(
-    ("document", "words"),
-    [
-        ({"notifyUrl": "ntfy.sh/topic"}, ["notifyUrl", "https://ntfy.sh/my-topic"]),
-        ({"notify": {"url": "ftp://h/x"}}, ["notify.url", "https://ntfy.sh/my-topic"]),
-    ],
-)
-def test_bad_settings_are_refused(loop: Loop, document: Any, words: list[str]) -> None:
-    """Before anything is written, with the setting's name and what is right."""
-    loop.make()
-    (loop.root / ".claude-iterate.json").write_text(json.dumps(document))
-    done = loop.run()
-    assert (done.code, [word for word in words if word not in done.err]) == (1, [])
-    assert not (loop.workspace / "runs").exists()

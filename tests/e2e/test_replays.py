@@ -1,4 +1,4 @@
-"""`replay` shows a recorded run as it was seen: the same lines, whole where the raw output is kept."""
+"""A recorded run is shown again as it was seen: the same lines, whole where the raw output is kept."""
 
 from __future__ import annotations
 

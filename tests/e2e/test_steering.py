@@ -1,4 +1,4 @@
-"""A running loop does what it is told from another terminal: in mid-iteration, while it waits, while it is paused."""
+"""A running loop does what it is told from another terminal, and the answer says at once what really happens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A person at the terminal: single keys while a run is shown, questions before each iteration in attended mode."""
+"""A person at the terminal: single keys while a run is shown, questions before each iteration in attended mode; and
+a terminal that takes nothing, which holds up neither the work nor the time-outs."""
 
 from __future__ import annotations
 
