@@ -32,7 +32,7 @@ from claude_iterate.core.outcomes.classes import classify
 from claude_iterate.core.outcomes.denials import Granted
 from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.core.redact import Redactor
-from claude_iterate.core.reports import fallbacks, requirements, status
+from claude_iterate.core.reports import fallbacks, review, status
 from claude_iterate.core.settings.declared import catalogue
 from claude_iterate.core.settings.layers import layer_from_document, layer_from_environment, resolve
 from claude_iterate.core.state.carry_over import resume_from
@@ -224,7 +224,7 @@ def reports(chance: Random, _folder: Path) -> None:
     """What agents without a schema or a status file write."""
     text = fuzz_inputs.text(chance, REPORT, 8)
     foreign_json.decode_written(text.encode("utf-8", "replace"))
-    requirements.listing(requirements.requirements_in(text))
+    review.list_requirements(review.requirements_in(text))
     fallbacks.from_block(text)
     fallbacks.from_boxes(text)
 

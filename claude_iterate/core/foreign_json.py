@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -134,7 +133,17 @@ def text_of(content: Any, levels: int = 20) -> str:
     return str(content)
 
 
-def list_schema(required: Mapping[str, Any], optional: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON Schema of a list of tables with these fields."""
-    fields = {"type": "object", "properties": {**required, **optional}, "required": [*required]}
-    return {"type": "array", "items": fields}
+def schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
+    """The JSON Schema of such a table in one piece: a tool of Claude Code takes no references."""
+    (root,), parts = msgspec.json.schema_components((kind,), ref_template="{name}")
+
+    def expand(schema: Any) -> Any:
+        if isinstance(schema, list):
+            return [expand(item) for item in schema]
+        if not isinstance(schema, dict):
+            return schema
+        found = parts[schema["$ref"]] if "$ref" in schema else schema
+        return {key: expand(value) for key, value in found.items() if key not in {"title", "default"}}
+
+    schema: dict[str, Any] = expand(root)
+    return schema

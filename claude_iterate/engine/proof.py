@@ -15,7 +15,7 @@ from claude_iterate.core import events
 from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.formats import join_names, shorten
 from claude_iterate.core.outcomes.classes import ENDING_FAILURES, FINE, RETRIED
-from claude_iterate.core.reports import requirements, review
+from claude_iterate.core.reports import review
 from claude_iterate.core.reports.review import INVALID, Review
 from claude_iterate.core.rules import proof
 from claude_iterate.core.rules.during import decide_check
@@ -144,7 +144,7 @@ def _judge(supervisor: Supervisor, answer: SchemaAnswer, project: ProjectState) 
     if changed := look_at_project(supervisor).changes_since(project):
         moved = "the review changed the project that it was to look at, or something else did meanwhile"
         return Review(INVALID, f"{moved}: {join_names(changed)}")
-    asked = requirements.requirements_in(answer.texts.instructions if answer.texts is not None else "")
+    asked = review.requirements_in(answer.texts.instructions if answer.texts is not None else "")
     return review.judge(answer.document or {}, asked)
 
 

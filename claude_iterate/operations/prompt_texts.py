@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from claude_iterate.core.events import Warned
-from claude_iterate.core.reports.requirements import listing, requirements_in
+from claude_iterate.core.reports.review import list_requirements, requirements_in
 from claude_iterate.core.reports.status import describe
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import Mode
@@ -106,7 +106,8 @@ class TextSource:
         """The texts of a review, and the instructions that it judges by."""
         self._refuse_links_out()
         instructions = read_instructions(self._layout)
-        more = {"depth": depth, "depth_note": depth_note, "requirements": listing(requirements_in(instructions))}
+        more = {"depth": depth, "depth_note": depth_note}
+        more["requirements"] = list_requirements(requirements_in(instructions))
         more["checks"] = "\n".join(f"- `{check}`" for check in self._settings.verification.checks)
         return replace(self._with_form("verify-completion", "verify-answer", more), instructions=instructions)
 

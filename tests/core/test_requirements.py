@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_iterate.core.reports.requirements import MOST, REST, listing, requirements_in
+from claude_iterate.core.reports.review import MOST, REST, list_requirements, requirements_in
 
 
 def texts(instructions: str) -> list[str]:
@@ -62,7 +62,7 @@ def test_many_items_share_numbers_and_none_is_left_out() -> None:
     found = requirements_in("\n".join(f"- [ ] item {number}" for number in range(1, 501)))
     assert len(found) == MOST
     assert found[0].text == "(1) item 1 (2) item 2 (3) item 3 (4) item 4 (5) item 5"
-    assert all(f"({number}) item {number}" in listing(found) for number in range(1, 501))
+    assert all(f"({number}) item {number}" in list_requirements(found) for number in range(1, 501))
 
 
 def test_the_list_is_bounded_for_any_number_of_items() -> None:
@@ -70,13 +70,13 @@ def test_the_list_is_bounded_for_any_number_of_items() -> None:
     found = requirements_in("\n".join(f"- item {number} {'x' * 1000}" for number in range(10_000)))
     assert len(found) == MOST
     assert "and all items up to (100)" in found[0].text
-    assert len(listing(found)) < 200_000
+    assert len(list_requirements(found)) < 200_000
 
 
 def test_a_long_item_is_shortened_in_the_list_only() -> None:
     """The prompt stays small; the instructions are there to read."""
     found = requirements_in(f"- {'x' * 5000}\n")
-    assert (len(found[0].text), len(listing(found)) < 600) == (5000, True)
+    assert (len(found[0].text), len(list_requirements(found)) < 600) == (5000, True)
 
 
 @given(st.text(alphabet=st.sampled_from("-*#[] x1.)`~<!>\n ab"), max_size=200))
@@ -84,7 +84,7 @@ def test_any_text_is_survived_and_counted_from_one(text: str) -> None:
     """Numbers are 1, 2, 3 and so on; words are never without a requirement."""
     found = requirements_in(text)
     assert [one.number for one in found] == list(range(1, len(found) + 1))
-    assert len(listing(found).splitlines()) == len(found)
+    assert len(list_requirements(found).splitlines()) == len(found)
 
 
 def test_hostile_texts_take_no_time() -> None:

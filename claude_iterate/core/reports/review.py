@@ -1,4 +1,7 @@
-"""What a review comes to, in which depth it looks, and the answer that is asked for: one entry for each requirement.
+"""A review: the requirements that it has to answer one by one, in which depth it looks, and what its answer comes to.
+
+Boxes and list items of the instructions are requirements; headings say what they belong to; what else is written counts
+as one more. A text without a list is one requirement. So nothing that the user wrote is left out.
 
 The verdict is ours: it is computed from numbers, words of a list and flags, never from a sentence. Whatever is odd is
 not a pass.
@@ -7,36 +10,77 @@ not a pass.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 import msgspec
 
-from claude_iterate.core.foreign_json import list_schema, sentence
-from claude_iterate.core.formats import join_names, shorten
-from claude_iterate.core.reports.requirements import Requirement, describe
+from claude_iterate.core.foreign_json import schema_of, sentence
+from claude_iterate.core.formats import join_names, one_line, shorten
+from claude_iterate.core.reports.plan_tasks import outside_fences
 
 VERIFIED, INCOMPLETE, INVALID = "verified", "incomplete", "invalid"
 MET, NOT_MET, NOT_CHECKED = "met", "not_met", "not_checked"
-READ, RAN, NOT_SHOWN = "read", "ran", "not_shown"
 DEPTHS = {
     "quick": "Quick: check that every deliverable exists and that the counts are right.",
     "standard": "Standard: read the content of the deliverables, and the tests that are to show that they work.",
     "deep": "Deep: read all code that the task touches and its tests, think through edge cases, read for stubs, "
     "skipped tests and leftover TODO or FIXME marks.",
 }
+MOST = 100
+"""Numbers in one review. Of more items, several share a number: all of them must be met."""
+REST = "Everything else that the instructions ask for, outside of the items above"
+_LONGEST_LINE = 500
+_LONGEST_GROUP = 1500
 
-_TEXT, _NUMBER = {"type": "string"}, {"type": "integer"}
-_ENTRY = {
-    "number": _NUMBER,
-    "status": {**_TEXT, "enum": [MET, NOT_MET, NOT_CHECKED]},
-    "shown_by": {**_TEXT, "enum": [READ, RAN, NOT_SHOWN]},
-    "evidence": _TEXT,
-}
-_WHERE = {"file": _TEXT, "line": _NUMBER, "command": _TEXT, "exit_code": _NUMBER}
-_FINDING = {"missing": {"type": "boolean"}, "text": _TEXT}
-_FIELDS = {"summary": _TEXT, "requirements": list_schema(_ENTRY, _WHERE), "findings": list_schema(_FINDING, {})}
-SCHEMA = json.dumps({"type": "object", "properties": _FIELDS, "required": list(_FIELDS)})
+_ITEM = re.compile(r"[ \t>]*(?:[-*+•]|\d{1,9}[.)])[ \t]+(?:\[[^\]]?\][ \t]+)?(.*)")
+_HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]+(.*?)[ \t#]*")
+_WORDS = re.compile(r"\w")
+
+
+class Requirement(msgspec.Struct, frozen=True):
+    """One number of the list."""
+
+    number: int
+    text: str
+    heading: str = ""
+
+
+class _Entry(msgspec.Struct, frozen=True):
+    """What the reviewer says of a requirement, and where it saw that."""
+
+    number: int
+    status: Literal["met", "not_met", "not_checked"]
+    shown_by: Literal["read", "ran", "not_shown"]
+    evidence: str
+    file: str = ""
+    line: int = 0
+    command: str = ""
+    exit_code: int = -1
+
+    @property
+    def shown(self) -> str:
+        """The file that was read, or the command that ended with 0; empty where nothing shows it."""
+        file, command = sentence(self.file), sentence(self.command)
+        if self.shown_by == "read" and file:
+            return f"{file}:{self.line}" if self.line else file
+        return f"`{command}` ended with 0" if self.shown_by == "ran" and command and self.exit_code == 0 else ""
+
+
+class _Finding(msgspec.Struct, frozen=True):
+    missing: bool
+    text: str
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    summary: str
+    requirements: list[_Entry]
+    findings: list[_Finding]
+
+
+SCHEMA = json.dumps(schema_of(_Answer))
 """What Claude Code holds the reviewer's answer to."""
 
 
@@ -61,98 +105,111 @@ class Review(msgspec.Struct, frozen=True):
     remarks: tuple[str, ...] = ()
 
 
-def judge(answer: Mapping[str, Any], asked: Sequence[Requirement]) -> Review:
+def requirements_in(instructions: str) -> tuple[Requirement, ...]:
+    """The numbered requirements of these instructions; at least one, if there is a word in them."""
+    items: list[tuple[str, str]] = []
+    has_more = False
+    for kind, text, heading in _pieces(instructions):
+        if kind == "item":
+            items.append((text, heading))
+        elif kind == "more" and items:
+            items[-1] = (f"{items[-1][0]} {text}", items[-1][1])
+        elif not text.rstrip().endswith(":"):  # a line that only introduces a list
+            has_more = True
+    if not items:
+        whole = one_line(_without_comments(instructions))
+        return (Requirement(1, whole),) if _WORDS.search(whole) else ()
+    groups = [Requirement(number, *group) for number, group in enumerate(_group(items), 1)]
+    return (*groups, *([Requirement(len(groups) + 1, REST)] if has_more else []))
+
+
+def list_requirements(requirements: Sequence[Requirement]) -> str:
+    """The list as the prompt shows it, one line each."""
+    return "\n".join(f"{it.number}. {describe_requirement(it.text, it.heading)}" for it in requirements)
+
+
+def describe_requirement(text: str, heading: str = "") -> str:
+    """A requirement in one line."""
+    shown = shorten(one_line(text), _LONGEST_GROUP if text.startswith("(") else _LONGEST_LINE)
+    return f"[{shorten(one_line(heading), 100)}] {shown}" if heading else shown
+
+
+def _group(items: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """The text and the heading of each number."""
+    together = math.ceil(len(items) / MOST)
+    for first in range(0, len(items), together):
+        text, heading = items[first]
+        if together > 1:
+            group = enumerate(items[first : first + together], first + 1)
+            texts = [f"({number}) {shorten(one_line(text), 120)}" for number, (text, _) in group]
+            text = " ".join(texts)
+            text = text if len(text) <= _LONGEST_GROUP else f"{texts[0]} and all items up to {texts[-1]}"
+        yield text, heading
+
+
+def _pieces(text: str) -> Iterator[tuple[str, str, str]]:
+    """`item`, `more` of an item, or `prose`, with its words and the heading above it. Blocks of code are left out."""
+    heading, within, after_blank = "", False, False
+    for _, line in outside_fences(_without_comments(text)):
+        if not _WORDS.search(line):
+            after_blank = after_blank or not line.strip()
+            continue
+        if found := _HEADING.fullmatch(line):
+            heading, within = found[1], False
+        elif (found := _ITEM.fullmatch(line)) and _WORDS.search(found[1]):
+            within = True
+            yield "item", found[1], heading
+        else:
+            within = within and (not after_blank or line[:2].isspace())
+            yield "more" if within else "prose", line, heading
+        after_blank = False
+
+
+def _without_comments(text: str) -> str:
+    """A pattern would look for the end of each comment again where there is none."""
+    kept = []
+    while True:
+        before, opened, rest = text.partition("<!--")
+        _, closed, after = rest.partition("-->")
+        kept.append(before)
+        if not opened or not closed:
+            return "".join([*kept, opened, rest])
+        text = after
+
+
+def judge(document: Mapping[str, Any], asked: Sequence[Requirement]) -> Review:
     """The review in an answer of this schema. Unknown fields are not read."""
-    entries, faults = _entries_by_number(answer.get("requirements"))
-    found = tuple(_judge_requirement(requirement, entries, faults) for requirement in asked)
-    known = {requirement.number for requirement in asked}
-    unknown = [str(number) for number in entries if number not in known]
+    try:
+        answer = msgspec.convert(document, _Answer, strict=False)
+    except msgspec.ValidationError as error:
+        return Review(INVALID, f"the answer does not have the form that was asked for: {error}")
+    faults: list[str] = []
+    judged = tuple(_judge_requirement(requirement, answer.requirements, faults) for requirement in asked)
+    unknown = {entry.number for entry in answer.requirements} - {requirement.number for requirement in asked}
     if unknown:
-        faults.append(f"it names requirement {join_names(unknown)}, which is not in the list")
-    missing, remarks = _findings(answer.get("findings"), faults)
-    unmet = [_describe_unmet(one) for one in found if one.status in (NOT_MET, NOT_CHECKED)]
-    summary = sentence(answer.get("summary"))
+        faults.append(f"it names requirement {join_names(list(map(str, unknown)))}, which is not in the list")
+    missing = [sentence(one.text) or "a finding without words" for one in answer.findings if one.missing]
+    remarks = tuple(filter(None, (sentence(one.text) for one in answer.findings if not one.missing)))
+    unmet = [_describe_unmet(one) for one in judged if one.status in (NOT_MET, NOT_CHECKED)]
+    summary = sentence(answer.summary)
     if missing or unmet:
-        return Review(INCOMPLETE, summary, (*missing, *unmet, *faults), found, remarks)
+        return Review(INCOMPLETE, summary, (*missing, *unmet, *faults), judged, remarks)
     if faults or not asked:
-        return Review(INVALID, "; ".join(faults) or "there is no requirement to judge", (), found, remarks)
-    return Review(VERIFIED, summary, (), found, remarks)
+        return Review(INVALID, "; ".join(faults) or "there is no requirement to judge", (), judged, remarks)
+    return Review(VERIFIED, summary, (), judged, remarks)
 
 
-def _entries_by_number(given: Any) -> tuple[dict[int, list[Mapping[str, Any]]], list[str]]:
-    """The entries by number, and what is wrong with the list."""
-    if not isinstance(given, list):
-        return {}, ["the answer has no list of requirements"]
-    found: dict[int, list[Mapping[str, Any]]] = {}
-    odd = 0
-    for entry in given:
-        number = _whole(entry.get("number")) if isinstance(entry, dict) else None
-        if number is None:
-            odd += 1
-        else:
-            found.setdefault(number, []).append(entry)
-    return found, [f"{odd} of its entries cannot be read"] if odd else []
-
-
-def _judge_requirement(
-    requirement: Requirement, entries: Mapping[int, list[Mapping[str, Any]]], faults: list[str]
-) -> JudgedRequirement:
-    number, about = requirement.number, describe(requirement.text, requirement.heading)
-    given = entries.get(number, [])
-    statuses = {sentence(entry.get("status")) for entry in given}
-    evidence = next(filter(None, (sentence(entry.get("evidence")) for entry in given)), "")
-    shown = [_shown_by(entry) for entry in given]
-    if not given:
-        faults.append(f"it says nothing about requirement {number}")
-    elif len(statuses) > 1:
-        faults.append(f"it contradicts itself about requirement {number}")
-    elif not statuses <= {MET, NOT_MET, NOT_CHECKED}:
-        faults.append(f"it says {shorten(min(statuses), 40)!r} about requirement {number}")
-    elif statuses == {MET} and None in shown:
-        faults.append(f"it does not say how requirement {number} was shown to be met")
-    elif statuses == {MET} and "" in shown:
+def _judge_requirement(requirement: Requirement, entries: Sequence[_Entry], faults: list[str]) -> JudgedRequirement:
+    number, about = requirement.number, describe_requirement(requirement.text, requirement.heading)
+    own = [entry for entry in entries if entry.number == number]
+    evidence = next(filter(None, (sentence(entry.evidence) for entry in own)), "")
+    if len({entry.status for entry in own}) != 1:
+        what = "contradicts itself about" if own else "says nothing about"
+        faults.append(f"it {what} requirement {number}")
+        return JudgedRequirement(number, about, "", evidence)
+    if own[0].status == MET and not all(entry.shown for entry in own):
         return JudgedRequirement(number, about, NOT_CHECKED, evidence)
-    else:
-        return JudgedRequirement(number, about, statuses.pop(), evidence, shown[0] or "")
-    return JudgedRequirement(number, about, "", evidence)
-
-
-def _shown_by(entry: Mapping[str, Any]) -> str | None:
-    """Where the reviewer saw it: a file that it read, or a command that ended with 0. Empty where nothing shows it;
-    None where the entry does not say."""
-    file, command = sentence(entry.get("file")), sentence(entry.get("command"))
-    match sentence(entry.get("shown_by")):
-        case "read" if file:
-            line = _whole(entry.get("line"))
-            return f"{file}:{line}" if line else file
-        case "ran" if command:
-            code = _whole(entry.get("exit_code"))
-            return None if code is None else "" if code else f"`{command}` ended with 0"
-        case "not_shown":
-            return ""
-    return None
-
-
-def _whole(value: Any) -> int | None:
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return value if type(value) is int else None
-
-
-def _findings(given: Any, faults: list[str]) -> tuple[list[str], tuple[str, ...]]:
-    """What is missing, and remarks that do not speak against the work. What is not called a remark is missing."""
-    if not isinstance(given, list):
-        faults.append("the answer has no list of findings")
-        return [], ()
-    missing, remarks = [], []
-    for finding in given:
-        is_table = isinstance(finding, dict)
-        text = sentence(finding.get("text") if is_table else finding)
-        if is_table and finding.get("missing") is False:
-            remarks.append(text)
-        else:
-            missing.append(text or "a finding without words")
-    return missing, tuple(filter(None, remarks))
+    return JudgedRequirement(number, about, own[0].status, evidence, own[0].shown)
 
 
 def _describe_unmet(one: JudgedRequirement) -> str:

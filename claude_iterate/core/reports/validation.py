@@ -6,12 +6,12 @@ The verdict is ours: it is computed from the grades. Whatever is odd has no verd
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
 
 import msgspec
 
-from claude_iterate.core.foreign_json import list_schema, sentence, tables
+from claude_iterate.core.foreign_json import schema_of, sentence
 from claude_iterate.core.formats import join_names, shorten
 
 READY, NEEDS_REVISION, MAJOR_ISSUES, INVALID = "READY", "NEEDS_REVISION", "MAJOR_ISSUES", "INVALID"
@@ -31,29 +31,31 @@ NAMES = (
     "Errors",
     "Room to decide",
 )
-_TEXT = {"type": "string"}
-_ENTRY = {
-    "number": {"type": "integer"},
-    "grade": {**_TEXT, "enum": [PASS, PARTIAL, FAIL]},
-    "evidence": _TEXT,
-}
-_FIELDS = {
-    "summary": _TEXT,
-    "criteria": list_schema(_ENTRY, {"suggestion": _TEXT}),
-    "changes": {"type": "array", "items": _TEXT},
-}
-SCHEMA = json.dumps({"type": "object", "properties": _FIELDS, "required": list(_FIELDS)})
-"""What Claude Code holds the answer to."""
-_LINE_OF_ONE = 160
+_LONGEST_LINE = 160
 
 
 class Criterion(msgspec.Struct, frozen=True):
     """The grade of one criterion; empty when there is none that counts."""
 
     number: int
-    grade: str = ""
-    evidence: str = ""
+    grade: Literal["", "pass", "partial", "fail"]
+    evidence: str
     suggestion: str = ""
+
+
+class _Grade(Criterion, frozen=True):
+    number: Annotated[int, msgspec.Meta(ge=1, le=CRITERIA)]
+    grade: Literal["pass", "partial", "fail"]
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    summary: str
+    criteria: list[_Grade]
+    changes: list[str]
+
+
+SCHEMA = json.dumps(schema_of(_Answer))
+"""What Claude Code holds the answer to."""
 
 
 class Validation(msgspec.Struct, frozen=True):
@@ -66,51 +68,42 @@ class Validation(msgspec.Struct, frozen=True):
     changes: tuple[str, ...] = ()
 
 
-def judge_grades(answer: Mapping[str, Any]) -> Validation:
+def judge_grades(document: Mapping[str, Any]) -> Validation:
     """The verdict that follows from the grades in an answer of this schema. Unknown fields are not read."""
-    given = answer.get("criteria")
-    if not isinstance(given, list):
-        return Validation(INVALID, "the answer has no list of criteria")
-    entries = [entry for entry in tables(given) if _is_number(entry.get("number"))]
-    found = tuple(_criterion(number, entries) for number in range(1, CRITERIA + 1))
-    unclear = [str(one.number) for one in found if not one.grade]
-    changes = answer.get("changes")
-    texts = tuple(filter(None, map(sentence, changes))) if isinstance(changes, list) else ()
+    try:
+        answer = msgspec.convert(document, _Answer, strict=False)
+    except msgspec.ValidationError as error:
+        return Validation(INVALID, f"the answer does not have the form that was asked for: {error}")
+    criteria = tuple(_criterion(number, answer.criteria) for number in range(1, CRITERIA + 1))
+    changes = tuple(filter(None, map(sentence, answer.changes)))
+    unclear = [str(one.number) for one in criteria if not one.grade]
     problem = f"the answer has no clear grade for criterion {join_names(unclear, CRITERIA)}" if unclear else ""
-    if len(entries) < len(given):
-        problem = problem or "the answer grades a criterion that does not exist"
-    verdict = INVALID if problem else _verdict([one.grade for one in found[:REQUIRED]])
-    return Validation(verdict, problem, sentence(answer.get("summary")), found, texts)
+    verdict = INVALID if problem else _verdict([one.grade for one in criteria[:REQUIRED]])
+    return Validation(verdict, problem, sentence(answer.summary), criteria, changes)
 
 
-def _verdict(required: list[str]) -> str:
+def _verdict(required: Sequence[str]) -> str:
     if FAIL in required:
         return MAJOR_ISSUES
     return NEEDS_REVISION if PARTIAL in required else READY
 
 
-def _is_number(value: Any) -> bool:
-    return type(value) is int and 1 <= value <= CRITERIA
-
-
-def _criterion(number: int, entries: list[dict[str, Any]]) -> Criterion:
-    own = [entry for entry in entries if entry["number"] == number]
-    grades = {sentence(entry.get("grade")) for entry in own}
-    clear = len(grades) == 1 and grades <= {PASS, PARTIAL, FAIL}
-    evidence, suggestion = (
-        next(filter(None, (sentence(entry.get(name)) for entry in own)), "") for name in ("evidence", "suggestion")
-    )
-    return Criterion(number, grades.pop() if clear else "", evidence, suggestion)
+def _criterion(number: int, grades: Sequence[Criterion]) -> Criterion:
+    own = [one for one in grades if one.number == number]
+    clear = len({one.grade for one in own}) == 1
+    evidence = next(filter(None, (sentence(one.evidence) for one in own)), "")
+    suggestion = next(filter(None, (sentence(one.suggestion) for one in own)), "")
+    return Criterion(number, own[0].grade if clear else "", evidence, suggestion)
 
 
 def grade_lines(found: Validation) -> list[tuple[str, str]]:
     """A grade and one line for each criterion, with the advice for those that did not pass."""
-    lines = []
+    lines: list[tuple[str, str]] = []
     for one in found.criteria:
         weight = "" if one.number <= REQUIRED else " (recommended)"
         advice = one.suggestion or one.evidence if one.grade != PASS else ""
         text = f"{one.number}. {NAMES[one.number - 1]}{weight}{': ' + advice if advice else ''}"
-        lines.append((one.grade, shorten(text, _LINE_OF_ONE)))
+        lines.append((one.grade, shorten(text, _LONGEST_LINE)))
     return lines
 
 
