@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
+import itertools
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 import pytest
@@ -38,56 +39,19 @@ class Terminal(io.StringIO):
         return True
 
 
-class MakeEntry(Protocol):
-    """The fixture `entry`."""
-
-    def __call__(self, event: Event, elapsed: float = 0.0) -> Entry: ...
+_NUMBERS = itertools.count(1)
 
 
-MakeStarted = Callable[..., RunStarted]
-MakeTerminal = Callable[[], io.StringIO]
+def entry(event: Event, elapsed: float = 0.0) -> Entry:
+    """An entry: the wall clock in step with `elapsed`."""
+    return Entry(next(_NUMBERS), BEGAN + elapsed, elapsed, event)
 
 
-@pytest.fixture
-def terminal() -> MakeTerminal:
-    return Terminal
-
-
-@pytest.fixture
-def entry() -> MakeEntry:
-    """Makes entries: numbered from 1, the wall clock in step with `elapsed`."""
-
-    def numbers() -> Iterator[int]:
-        number = 0
-        while True:
-            number += 1
-            yield number
-
-    sequence = numbers()
-
-    def make(event: Event, elapsed: float = 0.0) -> Entry:
-        return Entry(next(sequence), BEGAN + elapsed, elapsed, event)
-
-    return make
-
-
-@pytest.fixture
-def started() -> MakeStarted:
-    def make(**changes: Any) -> RunStarted:
-        usual = RunStarted(
-            run="r1",
-            workspace="my-task",
-            mode="loop",
-            max_iterations=50,
-            pid=1,
-            host="here",
-            version="0.1.0",
-            command=("claude", "--model", "a b"),
-            log="/w/iterate-1.log",
-        )
-        return msgspec.structs.replace(usual, **changes)
-
-    return make
+def started(**changes: Any) -> RunStarted:
+    """The beginning of a run."""
+    command = ("claude", "--model", "a b")
+    usual = RunStarted("r1", "my-task", "loop", 50, 1, "here", "0.1.0", command, log="/w/iterate-1.log")
+    return msgspec.structs.replace(usual, **changes)
 
 
 @pytest.fixture

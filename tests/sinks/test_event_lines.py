@@ -26,7 +26,7 @@ from claude_iterate.core.state.run_state import RunState
 from claude_iterate.sinks.console import Console
 from claude_iterate.sinks.text_log import OURS, TextLog
 from claude_iterate.text.event_lines import requested
-from tests.sinks.conftest import BEGAN, Fed, MakeEntry, MakeStarted
+from tests.sinks.conftest import BEGAN, Fed, entry, started
 
 BETWEEN = RunState()
 ITERATION = RunState(call=Call(3, 0.0))
@@ -78,7 +78,7 @@ def test_the_answer_fits_the_state(verb: Verb, state: RunState, words: str) -> N
     assert answer(Verb.STOP, state, now=True) == "The run stops now."
 
 
-def test_the_answer_names_the_workspace(started: MakeStarted) -> None:
+def test_the_answer_names_the_workspace() -> None:
     """The user at another terminal may have several."""
     state = replace(ITERATION, started=started())
     assert answer(Verb.PAUSE, state) == "my-task pauses after iteration 3."
@@ -102,9 +102,7 @@ def test_nothing_begins_unasked_in_an_attended_run(verb: Verb) -> None:
 
 
 @pytest.mark.parametrize("attended", [False, True])
-def test_the_log_and_the_console_say_the_same(
-    entry: MakeEntry, started: MakeStarted, tmp_path: Path, attended: bool
-) -> None:
+def test_the_log_and_the_console_say_the_same(tmp_path: Path, attended: bool) -> None:
     """Of every request in every situation, of a stop and of a wait; a resume without a pause resumes nothing."""
     err, path = io.StringIO(), tmp_path / "run.log"
     console = Fed(Console(io.StringIO(), err, "progress", attended=attended))

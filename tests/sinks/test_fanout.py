@@ -7,7 +7,7 @@ from typing import TypeAlias
 from claude_iterate.core.events import Entry, Said
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.sinks.fanout import Fanout
-from tests.sinks.conftest import MakeEntry
+from tests.sinks.conftest import entry
 
 Journal: TypeAlias = list[tuple[str, str]]
 
@@ -44,7 +44,7 @@ class BrokenTick(Recorder):
         raise OSError("tick")
 
 
-def test_a_broken_sink_is_left_out_and_said_once(entry: MakeEntry) -> None:
+def test_a_broken_sink_is_left_out_and_said_once() -> None:
     """A sink that raises is reported once, and its neighbours miss nothing."""
     journal: Journal = []
     failures: list[tuple[str, str]] = []
@@ -62,7 +62,7 @@ def test_a_broken_sink_is_left_out_and_said_once(entry: MakeEntry) -> None:
     assert failures == [("Broken", "entry"), ("Broken", "close")]
 
 
-def test_all_are_closed_in_reverse_order(entry: MakeEntry) -> None:
+def test_all_are_closed_in_reverse_order() -> None:
     """close() reaches every sink, the last first; one that failed before is closed and not said again."""
     journal: Journal = []
     failures: list[str] = []
@@ -77,7 +77,7 @@ def test_all_are_closed_in_reverse_order(entry: MakeEntry) -> None:
     assert failures == ["entry"]
 
 
-def test_the_failure_may_itself_be_an_entry(entry: MakeEntry) -> None:
+def test_the_failure_may_itself_be_an_entry() -> None:
     """`on_failure` can send a warning through the same fanout, and even raise."""
     journal: Journal = []
 

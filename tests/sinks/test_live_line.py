@@ -34,7 +34,7 @@ from claude_iterate.core.state.run_state import RunState
 from claude_iterate.sinks.console import Console
 from claude_iterate.sinks.live_line import compose
 from tests.screen import Screen
-from tests.sinks.conftest import BEGAN, Fed, MakeEntry, MakeStarted, MakeTerminal
+from tests.sinks.conftest import BEGAN, Fed, Terminal, entry, started
 
 NPM = ToolCalled("1", "Bash", {"command": "npm test"})
 
@@ -46,18 +46,18 @@ class MakeLive(Protocol):
 
 
 @pytest.fixture
-def live(terminal: MakeTerminal) -> MakeLive:
+def live() -> MakeLive:
     """A console with a live line, and its terminal."""
 
     def make(color: bool = False, columns: int = 80) -> tuple[Fed, io.StringIO]:
-        err = terminal()
+        err = Terminal()
         return Fed(Console(io.StringIO(), err, "progress", color=color, live=True, columns=lambda: columns)), err
 
     return make
 
 
 @pytest.mark.parametrize("color", [True, False])
-def test_what_it_says(live: MakeLive, entry: MakeEntry, started: MakeStarted, color: bool) -> None:
+def test_what_it_says(live: MakeLive, color: bool) -> None:
     """Iteration, bar, elapsed, cost so far, last tool and its age."""
     console, err = live(color)
     console(entry(started()))
@@ -78,10 +78,10 @@ def test_what_it_says(live: MakeLive, entry: MakeEntry, started: MakeStarted, co
     ]
 
 
-def test_it_names_the_key_that_goes_on(terminal: MakeTerminal, entry: MakeEntry, started: MakeStarted) -> None:
+def test_it_names_the_key_that_goes_on() -> None:
     """Where keys are read: in a wait and in a pause, and at the end always the one that names them all."""
     for keys, waits, paused in ((True, "59m 58s left (r tries now)", "paused (p resumes)"), (False, "left", "paused")):
-        err, hint = terminal(), "  ? keys" if keys else ""
+        err, hint = Terminal(), "  ? keys" if keys else ""
         console = Fed(Console(io.StringIO(), err, "progress", live=True, wall=lambda: BEGAN, keys=keys))
         console(entry(started()))
         console(entry(WaitStarted(Why.USAGE_LIMIT, BEGAN + 3600), 1))
@@ -93,11 +93,11 @@ def test_it_names_the_key_that_goes_on(terminal: MakeTerminal, entry: MakeEntry,
         assert Screen(err.getvalue()).rows[-1].endswith(f"· {paused}{hint}")
 
 
-def test_a_wait_is_counted_down_on_the_wall(terminal: MakeTerminal, entry: MakeEntry, started: MakeStarted) -> None:
+def test_a_wait_is_counted_down_on_the_wall() -> None:
     """Also one that a run took over; a computer that slept is believed; a clock that was set back is not."""
     wait = WaitStarted(Why.USAGE_LIMIT, BEGAN + 3600)
     wall = [BEGAN]
-    err = terminal()
+    err = Terminal()
     console = Fed(Console(io.StringIO(), err, "progress", live=True, wall=lambda: wall[0]))
     console(entry(started(resumed=Resumed("r0", iterations=2, waiting=Waiting(wait)))))
     shown = Screen(err.getvalue()).rows
@@ -113,7 +113,7 @@ def test_a_wait_is_counted_down_on_the_wall(terminal: MakeTerminal, entry: MakeE
 
 
 @pytest.mark.parametrize("color", [True, False])
-def test_it_leaves_nothing_behind(live: MakeLive, entry: MakeEntry, started: MakeStarted, color: bool) -> None:
+def test_it_leaves_nothing_behind(live: MakeLive, color: bool) -> None:
     """At the end, and before each normal line, the line is gone."""
     console, err = live(color)
     console(entry(started()))
@@ -137,7 +137,7 @@ def test_it_leaves_nothing_behind(live: MakeLive, entry: MakeEntry, started: Mak
     assert ("\x1b" in err.getvalue()) == color
 
 
-def test_at_most_five_drawings_a_second(live: MakeLive, entry: MakeEntry, started: MakeStarted) -> None:
+def test_at_most_five_drawings_a_second(live: MakeLive) -> None:
     """A flood of events does not become a flood of drawings."""
     console, err = live()
     console(entry(started()))
@@ -146,7 +146,7 @@ def test_at_most_five_drawings_a_second(live: MakeLive, entry: MakeEntry, starte
     assert err.getvalue().count("\r[") <= 7
 
 
-def test_it_fits_the_terminal(live: MakeLive, entry: MakeEntry, started: MakeStarted) -> None:
+def test_it_fits_the_terminal(live: MakeLive) -> None:
     """Cut to the width with one column free; wide characters count twice; the seconds of a long tool stay."""
     console, err = live(columns=40)
     console(entry(started()))
@@ -159,9 +159,7 @@ def test_it_fits_the_terminal(live: MakeLive, entry: MakeEntry, started: MakeSta
 
 
 @pytest.mark.parametrize("columns", [12, 20, 24])
-def test_a_tiny_terminal_keeps_the_seconds(
-    live: MakeLive, entry: MakeEntry, started: MakeStarted, columns: int
-) -> None:
+def test_a_tiny_terminal_keeps_the_seconds(live: MakeLive, columns: int) -> None:
     """Where there is no room for the tool, its time stands alone; nothing is wider than the terminal."""
     console, err = live(columns=columns)
     console(entry(started()))
@@ -179,7 +177,7 @@ def shown(console: Fed, err: io.StringIO, now: float) -> str:
     return Screen(err.getvalue()).rows[-1].split("s", 1)[1].removeprefix(" · ")
 
 
-def test_trouble_with_the_api_is_shown(live: MakeLive, entry: MakeEntry, started: MakeStarted) -> None:
+def test_trouble_with_the_api_is_shown(live: MakeLive) -> None:
     """A retry until the model answers, then silence after some seconds: nobody has to guess whether it is stuck."""
     console, err = live()
     console(entry(started()))
@@ -210,7 +208,7 @@ def test_trouble_with_the_api_is_shown(live: MakeLive, entry: MakeEntry, started
     assert shown(console, err, 80) == "Bash npm test"
 
 
-def test_a_tool_cannot_move_the_cursor(live: MakeLive, entry: MakeEntry, started: MakeStarted) -> None:
+def test_a_tool_cannot_move_the_cursor(live: MakeLive) -> None:
     """Escape codes in a command are harmless here too."""
     console, err = live()
     console(entry(started()))
@@ -218,20 +216,18 @@ def test_a_tool_cannot_move_the_cursor(live: MakeLive, entry: MakeEntry, started
     assert "\x1b" not in err.getvalue()
 
 
-def test_quiet_output_and_a_pipe_have_none(terminal: MakeTerminal, entry: MakeEntry, started: MakeStarted) -> None:
+def test_quiet_output_and_a_pipe_have_none() -> None:
     """There is no one who looks."""
-    for err, level in ((terminal(), "quiet"), (io.StringIO(), "progress"), (io.StringIO(), "verbose")):
+    for err, level in ((Terminal(), "quiet"), (io.StringIO(), "progress"), (io.StringIO(), "verbose")):
         console = Fed(Console(io.StringIO(), err, level, live=True))
         console(entry(started()))
         console.tick(5)
         assert "\r" not in err.getvalue()
 
 
-def test_it_stays_below_what_claude_says_and_does(
-    terminal: MakeTerminal, entry: MakeEntry, started: MakeStarted
-) -> None:
+def test_it_stays_below_what_claude_says_and_does() -> None:
     """In verbose output, which names files from where Claude works."""
-    err = terminal()
+    err = Terminal()
     console = Fed(Console(io.StringIO(), err, "verbose", live=True, columns=lambda: 80))
     console(entry(started()))
     console.tick(1)
@@ -269,9 +265,9 @@ def test_the_breaker_is_shown_from_half_way(unmoved: int, failures: int, shown: 
     assert compose(state, 5.0) == "[0] · 5s"
 
 
-def test_what_is_long_over_is_not_drawn(terminal: MakeTerminal, entry: MakeEntry, started: MakeStarted) -> None:
+def test_what_is_long_over_is_not_drawn() -> None:
     """While a reader catches up, lines are shown and the live line waits for the next tick."""
-    err = terminal()
+    err = Terminal()
     console = Console(io.StringIO(), err, "progress", live=True)
     console.behind = True
     fed = Fed(console)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from claude_iterate.core.events import (
-    Entry,
     IterationFinished,
     IterationStarted,
     Outcome,
@@ -22,6 +20,7 @@ from claude_iterate.core.state.fold import reduce
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.sinks.notifier import Notifier, is_wanted
 from tests.recording_receiver import Received, Receiver
+from tests.sinks.conftest import entry, started
 
 OK = Outcome(Kind.OK)
 DONE = Status(complete=True, summary="all done")
@@ -31,9 +30,7 @@ GOING = Status(complete=False, completed=1, total=2)
 class Run:
     """A run as the notifier sees it."""
 
-    def __init__(self, entry: Callable[..., Entry], started: Callable[..., Any]) -> None:
-        self._entry = entry
-        self._started = started
+    def __init__(self) -> None:
         self._state = RunState()
         self.warnings: list[str] = []
         self.notifier = Notifier(Settings(), {}, self.warnings.append)
@@ -43,12 +40,12 @@ class Run:
         values: dict[str, Any] = {"notify.url": url, "notify.format": "json", "notify.events": ("all",)}
         values |= {name.replace("__", "."): value for name, value in settings.items()}
         self.notifier = Notifier(build(values), environ or {}, self.warnings.append)
-        self.add(self._started())
+        self.add(started())
 
     def add(self, event: Any, elapsed: float = 0.0) -> None:
-        entry = self._entry(event, elapsed)
-        self._state = reduce(self._state, entry)
-        self.notifier(entry, self._state)
+        happened = entry(event, elapsed)
+        self._state = reduce(self._state, happened)
+        self.notifier(happened, self._state)
 
     def iterate(self, number: int, status: Status | None = None, elapsed: float = 0.0) -> None:
         self.add(IterationStarted(number), elapsed)
@@ -56,8 +53,8 @@ class Run:
 
 
 @pytest.fixture
-def run(entry: Callable[..., Entry], started: Callable[..., Any]) -> Run:
-    return Run(entry, started)
+def run() -> Run:
+    return Run()
 
 
 def events(received: list[Received]) -> list[str]:

@@ -26,7 +26,7 @@ from claude_iterate.core.state.fold import fold
 from claude_iterate.text import local_times, run_lines
 from claude_iterate.text.ending_lines import next_run
 from claude_iterate.text.proof_lines import check_finished, verification_finished
-from tests.sinks.conftest import BEGAN, MakeEntry, MakeStarted
+from tests.sinks.conftest import BEGAN, entry, started
 
 
 @pytest.mark.parametrize(
@@ -37,14 +37,14 @@ from tests.sinks.conftest import BEGAN, MakeEntry, MakeStarted
         (Why.RESERVE, False, "."),
     ],
 )
-def test_what_comes_then_is_true(entry: MakeEntry, started: MakeStarted, why: Why, complete: bool, then: str) -> None:
+def test_what_comes_then_is_true(why: Why, complete: bool, then: str) -> None:
     """A reserve repeats nothing; a review is not an iteration."""
     state = fold([entry(started()), entry(IterationFinished(1, Outcome(Kind.OK), Status(complete)))])
     line = run_lines.wait_started(WaitStarted(why, BEGAN + 30), BEGAN, state)[1]
     assert line.endswith(f"(30s){then}")
 
 
-def test_a_long_wait_comes_with_the_way_to_end_it(entry: MakeEntry, started: MakeStarted) -> None:
+def test_a_long_wait_comes_with_the_way_to_end_it() -> None:
     """A short one is over before anybody could type."""
     state = fold([entry(started())])
     long, short = (
@@ -54,7 +54,7 @@ def test_a_long_wait_comes_with_the_way_to_end_it(entry: MakeEntry, started: Mak
     assert "retry" not in short
 
 
-def test_nothing_continues_while_the_run_is_paused(entry: MakeEntry, started: MakeStarted) -> None:
+def test_nothing_continues_while_the_run_is_paused() -> None:
     """The wait is over, the pause is not."""
     assert fold([entry(started()), entry(Requested(Verb.PAUSE))]).paused
     assert run_lines.wait_ended(WaitEnded(Why.USAGE_LIMIT, "retry"), paused=True) == []

@@ -28,7 +28,7 @@ from claude_iterate.core.events import (
 from claude_iterate.core.events.enums import Cause, Kind
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.sinks.text_log import TextLog
-from tests.sinks.conftest import Fed, MakeEntry, MakeStarted
+from tests.sinks.conftest import Fed, entry, started
 
 RULE = "=" * 80
 
@@ -46,7 +46,7 @@ def log(path: Path) -> Iterator[Fed]:
     log.close()
 
 
-def test_structure(log: Fed, path: Path, entry: MakeEntry, started: MakeStarted) -> None:
+def test_structure(log: Fed, path: Path) -> None:
     """The seed's sections, from the header to the end of the run."""
     log(entry(started(agent_version="2.1.197", dry_run=True)))
     log(entry(IterationStarted(1, "Do it.\n", "Report.", "Be good."), 5))
@@ -126,7 +126,7 @@ def test_structure(log: Fed, path: Path, entry: MakeEntry, started: MakeStarted)
     )
 
 
-def test_shared_texts_are_logged_once(log: Fed, path: Path, entry: MakeEntry) -> None:
+def test_shared_texts_are_logged_once(log: Fed, path: Path) -> None:
     """A section comes again only when its text changed."""
     for number, instructions in enumerate(["one", "one", "two", "two"], 1):
         log(entry(IterationStarted(number, instructions, system_prompt="same")))
@@ -137,7 +137,7 @@ def test_shared_texts_are_logged_once(log: Fed, path: Path, entry: MakeEntry) ->
     assert titles.count("INSTRUCTIONS (changed)") == 1
 
 
-def test_errors(log: Fed, path: Path, entry: MakeEntry) -> None:
+def test_errors(log: Fed, path: Path) -> None:
     """A failed iteration has its error, when, what and what to do."""
     log(entry(IterationFinished(2, Outcome(Kind.CRASH, "Claude exited with code 1\nboom", "See the log."))))
     text = path.read_text(encoding="utf-8")
@@ -148,7 +148,7 @@ def test_errors(log: Fed, path: Path, entry: MakeEntry) -> None:
     ) in text
 
 
-def test_lines_in_place(log: Fed, path: Path, entry: MakeEntry) -> None:
+def test_lines_in_place(log: Fed, path: Path) -> None:
     """What the runner does stands where it happened, marked as ours; exit code 0 is left out, and how
     much was printed is not."""
     for event in (
@@ -176,7 +176,7 @@ def test_lines_in_place(log: Fed, path: Path, entry: MakeEntry) -> None:
     ]
 
 
-def test_20000_lines_once_and_in_order(path: Path, entry: MakeEntry) -> None:
+def test_20000_lines_once_and_in_order(path: Path) -> None:
     """Nothing lost, nothing twice, whatever the mix of full buffers, ticks and flushes."""
     log = Fed(TextLog(path, pytest.fail))
     for number in range(20000):
@@ -190,7 +190,7 @@ def test_20000_lines_once_and_in_order(path: Path, entry: MakeEntry) -> None:
     assert written == [f"line {number} ✓" for number in range(20000)]
 
 
-def test_the_buffer_holds_10_kilobytes(log: Fed, path: Path, entry: MakeEntry) -> None:
+def test_the_buffer_holds_10_kilobytes(log: Fed, path: Path) -> None:
     """Written when 10 KB are full, not before, and then all of it."""
     log(entry(Said("x" * 10000)))
     assert path.stat().st_size == 0
@@ -198,7 +198,7 @@ def test_the_buffer_holds_10_kilobytes(log: Fed, path: Path, entry: MakeEntry) -
     assert path.stat().st_size == 10503
 
 
-def test_a_quiet_second_is_enough(log: Fed, path: Path, entry: MakeEntry) -> None:
+def test_a_quiet_second_is_enough(log: Fed, path: Path) -> None:
     """A tick writes once a second has passed since the last writing."""
     log(entry(Said("early"), 0.1))
     log.tick(0.9)
@@ -220,7 +220,7 @@ def test_an_existing_log_is_never_touched(path: Path) -> None:
     assert path.read_text(encoding="utf-8") == "precious"
 
 
-def test_half_a_character_does_not_break_the_log(log: Fed, path: Path, entry: MakeEntry) -> None:
+def test_half_a_character_does_not_break_the_log(log: Fed, path: Path) -> None:
     """Text that UTF-8 cannot write is replaced."""
     log(entry(Said("a\ud800b")))
     log.flush()
@@ -235,7 +235,7 @@ def _descriptor_of(path: Path) -> int:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/dev/full is a Linux device")
-def test_a_full_disk_disables_the_log_with_one_message(path: Path, entry: MakeEntry) -> None:
+def test_a_full_disk_disables_the_log_with_one_message(path: Path) -> None:
     """The first failed write is reported once; from then on nothing is tried and nothing raises."""
     messages: list[str] = []
     log = Fed(TextLog(path, messages.append))
@@ -251,7 +251,7 @@ def test_a_full_disk_disables_the_log_with_one_message(path: Path, entry: MakeEn
     assert "No space left on device" in messages[0]
 
 
-def test_a_folder_that_cannot_be_written_is_a_message_too(tmp_path: Path, entry: MakeEntry) -> None:
+def test_a_folder_that_cannot_be_written_is_a_message_too(tmp_path: Path) -> None:
     """Without a place for the log the run goes on without one."""
     messages: list[str] = []
     log = Fed(TextLog(tmp_path / "missing" / "x.log", messages.append))
@@ -260,7 +260,7 @@ def test_a_folder_that_cannot_be_written_is_a_message_too(tmp_path: Path, entry:
     assert len(messages) == 1
 
 
-def test_an_endless_log_goes_on_without_claudes_words(path: Path, entry: MakeEntry, started: MakeStarted) -> None:
+def test_an_endless_log_goes_on_without_claudes_words(path: Path) -> None:
     """Beyond its size it says so once; what the run itself does is still logged."""
     log = Fed(TextLog(path, pytest.fail, largest=50_000))
     log(entry(started()))
@@ -277,9 +277,7 @@ def test_an_endless_log_goes_on_without_claudes_words(path: Path, entry: MakeEnt
 
 
 @pytest.mark.parametrize("ours", [True, False])
-def test_a_log_that_was_deleted_is_put_back_at_the_end_of_an_iteration(
-    path: Path, entry: MakeEntry, started: MakeStarted, ours: bool
-) -> None:
+def test_a_log_that_was_deleted_is_put_back_at_the_end_of_an_iteration(path: Path, ours: bool) -> None:
     """With all that it had, unless its folder is not ours any more."""
     put_back: list[str] = []
     log = Fed(TextLog(path, pytest.fail, is_ours=lambda: ours, on_put_back=lambda: put_back.append("log")))
