@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
-from typing import Protocol
 
 import pytest
 
@@ -43,41 +42,23 @@ from tests.sinks.conftest import BEGAN, Fed, Terminal, entry, started
 OK = Outcome(Kind.OK)
 
 
-class Play(Protocol):
-    """The fixture `play`."""
-
-    def __call__(
-        self,
-        *events: Event,
-        level: str = "progress",
-        out: io.StringIO | None = None,
-        err: io.StringIO | None = None,
-        color: bool = False,
-    ) -> tuple[str, str]: ...
-
-
-@pytest.fixture
-def play() -> Play:
-    """Plays events to a console; gives what came to out and to err."""
-
-    def run(
-        *events: Event,
-        level: str = "progress",
-        out: io.StringIO | None = None,
-        err: io.StringIO | None = None,
-        color: bool = False,
-    ) -> tuple[str, str]:
-        out, err = out or io.StringIO(), err or io.StringIO()
-        console = Fed(Console(out, err, level, color))
-        for number, event in enumerate(events):
-            console(entry(event, float(number)))
-        console.close()
-        return out.getvalue(), err.getvalue()
-
-    return run
+def play(
+    *happened: Event,
+    level: str = "progress",
+    out: io.StringIO | None = None,
+    err: io.StringIO | None = None,
+    color: bool = False,
+) -> tuple[str, str]:
+    """What came to out and to err when a console was given these events."""
+    out, err = out or io.StringIO(), err or io.StringIO()
+    console = Fed(Console(out, err, level, color))
+    for number, event in enumerate(happened):
+        console(entry(event, float(number)))
+    console.close()
+    return out.getvalue(), err.getvalue()
 
 
-def test_the_closing_line_has_what_was_measured(play: Play) -> None:
+def test_the_closing_line_has_what_was_measured() -> None:
     """Files of all iterations and commits; nothing where nothing was measured."""
     measured = WorkMeasured(1, Changes(2, 3, commits=1, how="git"), progress=("files",))
     done = IterationFinished(1, OK, Status(True))
@@ -88,7 +69,7 @@ def test_the_closing_line_has_what_was_measured(play: Play) -> None:
     assert "Work" not in out
 
 
-def test_progress_lines_of_a_loop(play: Play) -> None:
+def test_progress_lines_of_a_loop() -> None:
     """The seed's lines: progress on err, the result on out."""
     out, err = play(
         started(),
@@ -129,7 +110,7 @@ def test_a_log_that_is_not_there_is_not_named() -> None:
         assert "Log:" not in out.getvalue() + err.getvalue()
 
 
-def test_iterative_mode_tells_what_was_done(play: Play) -> None:
+def test_iterative_mode_tells_what_was_done() -> None:
     """No count, but the summary; one iteration is singular; the cost of a dry run is none."""
     out, err = play(
         started(mode="iterative", max_iterations=0, dry_run=True),
@@ -145,7 +126,7 @@ def test_iterative_mode_tells_what_was_done(play: Play) -> None:
     assert out.endswith("  Next: claude-iterate run my-task\n")
 
 
-def test_failed_iterations_and_interventions(play: Play) -> None:
+def test_failed_iterations_and_interventions() -> None:
     """A failure has its message and advice; a denied tool is named; what we do to Claude is said."""
     _, err = play(
         Warned("disk is low", "free some"),
@@ -177,7 +158,7 @@ def test_failed_iterations_and_interventions(play: Play) -> None:
     ]
 
 
-def test_the_closing_lines_are_cause_what_to_know_figures_and_next_step(play: Play) -> None:
+def test_the_closing_lines_are_cause_what_to_know_figures_and_next_step() -> None:
     """The cause in the seed's words; four lines, however much there is to know. Each command ends its line."""
     figures = "  Iterations: 5 · Items: 3/9 · Time: 0.0s · Cost: $0.00"
     for advice, between in (
@@ -197,14 +178,14 @@ def test_the_closing_lines_are_cause_what_to_know_figures_and_next_step(play: Pl
         ]
 
 
-def test_a_claim_that_did_not_count_is_not_repeated(play: Play) -> None:
+def test_a_claim_that_did_not_count_is_not_repeated() -> None:
     """All items may be claimed to be done; the run is not completed."""
     claim = Status(True, 2, 2, summary="all done")
     out, _ = play(started(), IterationFinished(1, OK, claim), RunFinished("max_iterations", "1", iterations=1))
     assert not [words for words in ("2/2", "all done", "Complete!") if words in out]
 
 
-def test_a_failure_that_ends_the_run_is_told_once(play: Play) -> None:
+def test_a_failure_that_ends_the_run_is_told_once() -> None:
     """The iteration is named, the cause and the way out follow at the end; a run that goes on tells them at once, as
     does one that ends for another reason."""
     failed = IterationFinished(1, Outcome(Kind.AUTH, "Not logged in", "Log in"), denials=(Denial("Bash", "npm"),))
@@ -220,7 +201,7 @@ def test_a_failure_that_ends_the_run_is_told_once(play: Play) -> None:
         assert err.splitlines()[1:3] == ["❌ Iteration 1 failed: Not logged in", "  Log in"]
 
 
-def test_the_measure_of_a_failure_stands_between_it_and_the_end(play: Play) -> None:
+def test_the_measure_of_a_failure_stands_between_it_and_the_end() -> None:
     """It follows at once what it is about, and the cause is still told once."""
     failed = IterationFinished(1, Outcome(Kind.CRASH, "It broke"))
     measured = SnapshotTaken(1, "abc"), WorkMeasured(1, Changes(1, 2, 3, commits=2), TestCounts(41, 1, 1))
@@ -235,7 +216,7 @@ def test_the_measure_of_a_failure_stands_between_it_and_the_end(play: Play) -> N
     assert play(started(), well, WorkMeasured(1))[1].splitlines()[2:] == []
 
 
-def test_a_proof_that_ends_the_run_is_told_once(play: Play) -> None:
+def test_a_proof_that_ends_the_run_is_told_once() -> None:
     """What the check printed is shown when it ended, and not again."""
     output = "\n".join(f"line {number}" for number in range(1, 31))
     findings = f"The check `make test` failed with exit code 2. The end of its output:\n{output}"
@@ -255,7 +236,7 @@ def test_a_proof_that_ends_the_run_is_told_once(play: Play) -> None:
     ]
 
 
-def test_a_review_that_could_not_be_held_is_told_once(play: Play) -> None:
+def test_a_review_that_could_not_be_held_is_told_once() -> None:
     """Why is the cause of the end; if the run goes on, the next line says it."""
     lost = ReviewFinished("unheld", "Not logged in", outcome=Outcome(Kind.AUTH, "Not logged in"))
     _, err = play(started(), lost, RunFinished("agent_failed", "Not logged in"))
@@ -264,7 +245,7 @@ def test_a_review_that_could_not_be_held_is_told_once(play: Play) -> None:
     assert play(started(), limit)[1].splitlines()[1:] == ["  ↻ The review will be repeated"]
 
 
-def test_what_could_not_even_be_started_is_no_failure_of_an_iteration(play: Play) -> None:
+def test_what_could_not_even_be_started_is_no_failure_of_an_iteration() -> None:
     """Claude was not called."""
     odd = IterationFinished(1, Outcome(Kind.CONFIG, "The prompt is odd", called=False))
     ending = RunFinished("agent_failed", "The prompt is odd", cause="Cannot start: The prompt is odd")
@@ -283,7 +264,7 @@ def test_a_failure_is_not_kept_back(last: str) -> None:
 
 @pytest.mark.parametrize("level", ["quiet", "progress", "verbose"])
 @pytest.mark.parametrize("reason", ENDINGS)
-def test_endings_go_where_they_belong(play: Play, level: str, reason: Reason) -> None:
+def test_endings_go_where_they_belong(level: str, reason: Reason) -> None:
     """A good ending is on out, a failure on err; when quiet, only a failure is told."""
     ending = RunFinished(reason, "why", "do this", cause="It was so", next="go on")
     out, err = play(started(), ending, level=level)
@@ -297,7 +278,7 @@ def test_endings_go_where_they_belong(play: Play, level: str, reason: Reason) ->
         assert (lines.count("  do this"), lines[-1]) == (1, "  Next: go on")
 
 
-def test_quiet_is_silent_when_all_is_well(play: Play) -> None:
+def test_quiet_is_silent_when_all_is_well() -> None:
     """Nothing at all is written by a good run, whatever it warns of: that is in the log and in `show`."""
     assert play(
         started(),
@@ -311,7 +292,7 @@ def test_quiet_is_silent_when_all_is_well(play: Play) -> None:
     ) == ("", "")
 
 
-def test_quiet_tells_what_is_doubtful_in_a_completed_run(play: Play) -> None:
+def test_quiet_tells_what_is_doubtful_in_a_completed_run() -> None:
     """Nothing is not "all is well": part of the proof was changed, or the claim does not fit the report."""
     changes = (ProofChange("check", "check.sh", "changed"),)
     for ending in (
@@ -327,7 +308,7 @@ def test_quiet_tells_what_is_doubtful_in_a_completed_run(play: Play) -> None:
         assert "check.sh" in err
 
 
-def test_evidence_that_is_longer_than_a_cause_is_in_the_log(play: Play) -> None:
+def test_evidence_that_is_longer_than_a_cause_is_in_the_log() -> None:
     """What Claude needs may be a page; the end has four lines."""
     needed = "\n".join(f"{number}. what shall I do about this?" for number in range(20))
     shown = [play(started(), RunFinished("blocked", needed), level=level)[1] for level in ("progress", "quiet")]
@@ -335,7 +316,7 @@ def test_evidence_that_is_longer_than_a_cause_is_in_the_log(play: Play) -> None:
     assert [err.count("needs you: 0. what shall I do") for err in shown] == [1, 1]
 
 
-def test_verbose_shows_claude(play: Play) -> None:
+def test_verbose_shows_claude() -> None:
     """Blocks come between the progress lines, on err."""
     _, err = play(
         IterationStarted(1),
@@ -406,7 +387,7 @@ def test_verbose_is_flushed_per_entry() -> None:
     assert b"now" in raw.getvalue()
 
 
-def test_color_needs_a_terminal_and_consent(play: Play) -> None:
+def test_color_needs_a_terminal_and_consent() -> None:
     """No ANSI codes without both; thinking is dim."""
     assert "\x1b" not in play(Warned("x"), color=True)[1]
     assert "\x1b" not in play(Warned("x"), err=Terminal(), color=False)[1]
@@ -414,7 +395,7 @@ def test_color_needs_a_terminal_and_consent(play: Play) -> None:
     assert "\x1b[2m💭 hm\x1b[0m" in play(Thought("hm"), err=Terminal(), color=True, level="verbose")[1]
 
 
-def test_no_escape_injection_on_a_terminal(play: Play) -> None:
+def test_no_escape_injection_on_a_terminal() -> None:
     """Control characters of the model and its tools are shown, never sent; tabs stay."""
     text = "a\x1b[2J\x9b2J\x07\tb\r\nc\u202ed"
     _, err = play(
@@ -454,7 +435,7 @@ class ClosedPipe(io.StringIO):
         raise BrokenPipeError
 
 
-def test_a_closed_pipe_silences_for_good(play: Play) -> None:
+def test_a_closed_pipe_silences_for_good() -> None:
     """The first failed write is the last one tried, and the other stream still gets the result."""
     pipe = ClosedPipe()
     out, _ = play(started(), *[Said("x")] * 9, RunFinished("completed", iterations=3), level="verbose", err=pipe)

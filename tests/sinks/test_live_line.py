@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from typing import Protocol
 
 import pytest
 
@@ -39,25 +38,14 @@ from tests.sinks.conftest import BEGAN, Fed, Terminal, entry, started
 NPM = ToolCalled("1", "Bash", {"command": "npm test"})
 
 
-class MakeLive(Protocol):
-    """The fixture `live`."""
-
-    def __call__(self, color: bool = False, columns: int = 80) -> tuple[Fed, io.StringIO]: ...
-
-
-@pytest.fixture
-def live() -> MakeLive:
+def live(color: bool = False, columns: int = 80) -> tuple[Fed, io.StringIO]:
     """A console with a live line, and its terminal."""
-
-    def make(color: bool = False, columns: int = 80) -> tuple[Fed, io.StringIO]:
-        err = Terminal()
-        return Fed(Console(io.StringIO(), err, "progress", color=color, live=True, columns=lambda: columns)), err
-
-    return make
+    err = Terminal()
+    return Fed(Console(io.StringIO(), err, "progress", color=color, live=True, columns=lambda: columns)), err
 
 
 @pytest.mark.parametrize("color", [True, False])
-def test_what_it_says(live: MakeLive, color: bool) -> None:
+def test_what_it_says(color: bool) -> None:
     """Iteration, bar, elapsed, cost so far, last tool and its age."""
     console, err = live(color)
     console(entry(started()))
@@ -113,7 +101,7 @@ def test_a_wait_is_counted_down_on_the_wall() -> None:
 
 
 @pytest.mark.parametrize("color", [True, False])
-def test_it_leaves_nothing_behind(live: MakeLive, color: bool) -> None:
+def test_it_leaves_nothing_behind(color: bool) -> None:
     """At the end, and before each normal line, the line is gone."""
     console, err = live(color)
     console(entry(started()))
@@ -137,7 +125,7 @@ def test_it_leaves_nothing_behind(live: MakeLive, color: bool) -> None:
     assert ("\x1b" in err.getvalue()) == color
 
 
-def test_at_most_five_drawings_a_second(live: MakeLive) -> None:
+def test_at_most_five_drawings_a_second() -> None:
     """A flood of events does not become a flood of drawings."""
     console, err = live()
     console(entry(started()))
@@ -146,7 +134,7 @@ def test_at_most_five_drawings_a_second(live: MakeLive) -> None:
     assert err.getvalue().count("\r[") <= 7
 
 
-def test_it_fits_the_terminal(live: MakeLive) -> None:
+def test_it_fits_the_terminal() -> None:
     """Cut to the width with one column free; wide characters count twice; the seconds of a long tool stay."""
     console, err = live(columns=40)
     console(entry(started()))
@@ -159,7 +147,7 @@ def test_it_fits_the_terminal(live: MakeLive) -> None:
 
 
 @pytest.mark.parametrize("columns", [12, 20, 24])
-def test_a_tiny_terminal_keeps_the_seconds(live: MakeLive, columns: int) -> None:
+def test_a_tiny_terminal_keeps_the_seconds(columns: int) -> None:
     """Where there is no room for the tool, its time stands alone; nothing is wider than the terminal."""
     console, err = live(columns=columns)
     console(entry(started()))
@@ -177,7 +165,7 @@ def shown(console: Fed, err: io.StringIO, now: float) -> str:
     return Screen(err.getvalue()).rows[-1].split("s", 1)[1].removeprefix(" · ")
 
 
-def test_trouble_with_the_api_is_shown(live: MakeLive) -> None:
+def test_trouble_with_the_api_is_shown() -> None:
     """A retry until the model answers, then silence after some seconds: nobody has to guess whether it is stuck."""
     console, err = live()
     console(entry(started()))
@@ -208,7 +196,7 @@ def test_trouble_with_the_api_is_shown(live: MakeLive) -> None:
     assert shown(console, err, 80) == "Bash npm test"
 
 
-def test_a_tool_cannot_move_the_cursor(live: MakeLive) -> None:
+def test_a_tool_cannot_move_the_cursor() -> None:
     """Escape codes in a command are harmless here too."""
     console, err = live()
     console(entry(started()))
