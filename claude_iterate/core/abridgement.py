@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from claude_iterate.core import events
 
-_Text = events.Said | events.Thought | events.Told | events.ResultReported | events.ErrandFinished
+_Text = events.Said | events.Thought | events.Told | events.ResultReported | events.OneOffCallFinished
 TEXT = 300
 VALUE = 160
 _PLAIN = (bool, int, float, type(None))
@@ -47,7 +47,7 @@ def _text(event: _Text) -> events.Event:
     return replace(event, text=event.text[:TEXT], cut=over) if over > 0 else event
 
 
-def _result(event: events.ResultReported | events.ErrandFinished) -> events.Event:
+def _result(event: events.ResultReported | events.OneOffCallFinished) -> events.Event:
     return _text(event if event.structured is None else replace(event, structured=None))
 
 
@@ -69,7 +69,7 @@ _SHORTENED: dict[type, Callable[[Any], events.Event]] = {
     events.Thought: _text,
     events.Told: _text,
     events.ResultReported: _result,
-    events.ErrandFinished: _result,
+    events.OneOffCallFinished: _result,
     events.ToolCalled: _call,
     events.ToolAnswered: _answer,
     events.IterationStarted: _iteration,

@@ -132,8 +132,8 @@ def warn_if_unknown(recorder: Recorder, project: ProjectState) -> None:
 
 
 def make_one_off_call(supervisor: Supervisor) -> None:
-    """Write the instructions, or grade them: from `ErrandStarted` to `ErrandFinished`. The command that asked for it
-    judges the result."""
+    """Write the instructions, or grade them: from `OneOffCallStarted` to `OneOffCallFinished`. The command that asked
+    for it judges the result."""
     spec, recorder = supervisor.spec, supervisor.recorder
     began = recorder.now()
     changed: tuple[str, ...] = ()
@@ -143,7 +143,7 @@ def make_one_off_call(supervisor: Supervisor) -> None:
         answer = SchemaAnswer(_write(supervisor), None)
     spent = recorder.state.spending
     recorder.record(
-        events.ErrandFinished(
+        events.OneOffCallFinished(
             spec.purpose,
             answer.outcome,
             recorder.state.result.text,
@@ -163,7 +163,7 @@ def _write(supervisor: Supervisor) -> events.Outcome:
     try:
         texts = spec.texts(0, "", "")
         prompt = texts.user.encode("utf-8", "replace")
-        supervisor.recorder.record(events.ErrandStarted(spec.purpose, len(prompt)))
+        supervisor.recorder.record(events.OneOffCallStarted(spec.purpose, len(prompt)))
         AgentCall(supervisor).make(texts.system, prompt, spec.purpose)
     except ExpectedError as problem:
         return events.Outcome(Kind.CONFIG, problem.message, problem.hint, called=False)
@@ -177,7 +177,7 @@ def _grade(supervisor: Supervisor) -> tuple[SchemaAnswer, tuple[str, ...]]:
     before = look_at_project(supervisor)
     warn_if_unknown(supervisor.recorder, before)
     question = SchemaQuestion(
-        spec.grading_texts, validation.SCHEMA, spec.purpose, lambda size: events.ErrandStarted(spec.purpose, size)
+        spec.grading_texts, validation.SCHEMA, spec.purpose, lambda size: events.OneOffCallStarted(spec.purpose, size)
     )
     answer = ask(supervisor, question)
     return answer, look_at_project(supervisor).changes_since(before)

@@ -164,7 +164,7 @@ class IterationRows:
                 begun = self._begun or Row(self._run, event.number, 1, moment(entry.at - event.duration))
                 self.ended.append(_finish_row(begun, event, before))
                 self._begun = None
-            case events.ReviewFinished() | events.ErrandFinished():
+            case events.ReviewFinished() | events.OneOffCallFinished():
                 self._other = _sum(self._other, Spending(event.cost_usd, at_least=event.cost_is_lower_bound))
             case events.PlanRead() if self.ended:
                 row = self.ended[-1]

@@ -33,7 +33,7 @@ _MILESTONES = frozenset(
         events.ClaimDropped,
         events.ReviewFinished,
         events.VerificationFinished,
-        events.ErrandFinished,
+        events.OneOffCallFinished,
         events.WaitStarted,
         events.WaitEnded,
         events.RunFinished,

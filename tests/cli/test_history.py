@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from claude_iterate.core.events import (
     Carried,
     Changes,
-    ErrandFinished,
     Event,
     IterationFinished,
     IterationStarted,
+    OneOffCallFinished,
     Outcome,
     Rebooted,
     ResultReported,
@@ -254,7 +254,10 @@ def test_a_cost_that_is_not_known_is_not_called_nothing(typed: Type, layout: Lay
 def test_all_runs_add_up_to_what_show_tells(typed: Type, layout: Layout) -> None:
     """Reviews and setup cost money too; a dry run does not."""
     write(
-        layout, FIRST, beginning(FIRST, purpose="setup"), ErrandFinished(Purpose.SETUP, Outcome(Kind.OK), cost_usd=0.25)
+        layout,
+        FIRST,
+        beginning(FIRST, purpose="setup"),
+        OneOffCallFinished(Purpose.SETUP, Outcome(Kind.OK), cost_usd=0.25),
     )
     carried = Carried(0, 0.25, 1)
     write(layout, SECOND, beginning(SECOND, dry_run=True, carried=carried), IterationStarted(1), done(1, cost=9.0))
@@ -298,7 +301,7 @@ def test_nothing_yet_is_said_kindly(typed: Type, layout: Layout) -> None:
     """Exit 0 and what to do; in JSON an empty list. A torn journal, or one of a one-off call alone, is the same."""
     layout.journal(FIRST).parent.mkdir(parents=True)
     layout.journal(FIRST).write_text('{"seq":1,"at":1')
-    write(layout, SECOND, beginning(SECOND, purpose="setup"), ErrandFinished(Purpose.SETUP, Outcome(Kind.OK)))
+    write(layout, SECOND, beginning(SECOND, purpose="setup"), OneOffCallFinished(Purpose.SETUP, Outcome(Kind.OK)))
     answer = typed("history", "w")
     assert (answer.code, answer.out) == (0, "")
     assert "claude-iterate run w" in answer.err

@@ -9,8 +9,8 @@ import pytest
 from claude_iterate.core.abridgement import TEXT, VALUE, abridge
 from claude_iterate.core.events import (
     Entry,
-    ErrandFinished,
     IterationStarted,
+    OneOffCallFinished,
     Outcome,
     ResultReported,
     Said,
@@ -27,7 +27,7 @@ TEXTS: dict[str, Any] = {
     "thought": Thought,
     "told": Told,
     "result": lambda text: ResultReported("success", text=text),
-    "one-off call": lambda text: ErrandFinished(Purpose.SETUP, Outcome(Kind.OK), text),
+    "one-off call": lambda text: OneOffCallFinished(Purpose.SETUP, Outcome(Kind.OK), text),
     "answer": lambda text: ToolAnswered("t", "Bash", text),
 }
 
@@ -46,7 +46,8 @@ def test_a_long_text_is_shortened_and_says_by_how_much(kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "event", [ResultReported(structured={"a": 1}), ErrandFinished(Purpose.SETUP, Outcome(Kind.OK), structured={"a": 1})]
+    "event",
+    [ResultReported(structured={"a": 1}), OneOffCallFinished(Purpose.SETUP, Outcome(Kind.OK), structured={"a": 1})],
 )
 def test_a_structured_answer_is_left_out(event: Any) -> None:
     """It was judged when it came, and it can be as long as Claude likes."""

@@ -65,7 +65,7 @@ def test_other_purposes() -> None:
     """`verify` verifies from its first moment on; a one-off call runs."""
     assert condition(after(purpose=Purpose.VERIFY)) == "verifying"
     assert condition(after(purpose=Purpose.SETUP)) == "starting"
-    assert condition(after(events.ErrandStarted(Purpose.SETUP), purpose=Purpose.SETUP)) == "running"
+    assert condition(after(events.OneOffCallStarted(Purpose.SETUP), purpose=Purpose.SETUP)) == "running"
 
 
 def test_a_run_without_a_process_was_killed() -> None:
@@ -144,14 +144,14 @@ def end_of_call(state: RunState, chance: random.Random) -> Event:
         status = CLAIM if chance.random() < 0.4 else None
         return events.IterationFinished(state.call.number, OK if status else chance.choice([OK, LIMIT]), status)
     if state.started.purpose == Purpose.SETUP:
-        return events.ErrandFinished(Purpose.SETUP, OK)
+        return events.OneOffCallFinished(Purpose.SETUP, OK)
     return events.ReviewFinished("incomplete")
 
 
 def beginning(state: RunState, chance: random.Random) -> Event:
     assert state.started is not None
     if state.started.purpose == Purpose.SETUP:
-        return events.ErrandStarted(Purpose.SETUP) if state.one_off is None else end(chance)
+        return events.OneOffCallStarted(Purpose.SETUP) if state.one_off is None else end(chance)
     if state.started.purpose == Purpose.VERIFY or claim_is_open(state):
         found: list[Event] = [
             events.VerificationStarted(1),

@@ -11,10 +11,10 @@ from claude_iterate.core.events import (
     ChecksPassed,
     ClaimDropped,
     Denial,
-    ErrandFinished,
     Event,
     IterationFinished,
     IterationStarted,
+    OneOffCallFinished,
     Outcome,
     ProofChange,
     Resumed,
@@ -424,7 +424,7 @@ CHECKS, BOTH = facts(0, checks=("true",)), facts(0, checks=("true",), auto_verif
             "completed",
             "",
         ),
-        (RunState(one_off=ErrandFinished(Purpose.SETUP, Outcome(Kind.OK))), facts(0), "completed", ""),
+        (RunState(one_off=OneOffCallFinished(Purpose.SETUP, Outcome(Kind.OK))), facts(0), "completed", ""),
     ],
 )
 def test_how_it_is_known(state: RunState, known: Facts, reason: Reason, expected: str) -> None:

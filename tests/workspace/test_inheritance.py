@@ -9,11 +9,11 @@ import pytest
 from claude_iterate.core.events import (
     Carried,
     Entry,
-    ErrandFinished,
-    ErrandStarted,
     Event,
     IterationFinished,
     IterationStarted,
+    OneOffCallFinished,
+    OneOffCallStarted,
     Outcome,
     ResultReported,
     RunFinished,
@@ -61,11 +61,11 @@ def played(
 
 
 def verified(passed: bool = False, findings: str = "", cost: float = 0.125) -> list[Event]:
-    errand: list[Event] = [
-        ErrandStarted(Purpose.VERIFY),
-        ErrandFinished(Purpose.VERIFY, Outcome(Kind.OK), cost_usd=cost),
+    one_off: list[Event] = [
+        OneOffCallStarted(Purpose.VERIFY),
+        OneOffCallFinished(Purpose.VERIFY, Outcome(Kind.OK), cost_usd=cost),
     ]
-    return [*errand, VerificationStarted(1), VerificationFinished(1, passed, findings), RunFinished("completed")]
+    return [*one_off, VerificationStarted(1), VerificationFinished(1, passed, findings), RunFinished("completed")]
 
 
 def test_the_standing_is_that_of_the_killed_run(layout: Layout) -> None:
@@ -120,8 +120,8 @@ def test_a_claim_does_not_outlive_the_instructions_it_was_made_for(
     played(layout, *done(1, complete=True))
     played(
         layout,
-        ErrandStarted(purpose),
-        ErrandFinished(purpose, Outcome(Kind.OK)),
+        OneOffCallStarted(purpose),
+        OneOffCallFinished(purpose, Outcome(Kind.OK)),
         RunFinished("completed"),
         purpose=purpose,
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.terminal_user import TerminalUser
-from claude_iterate.core.events import ErrandFinished
+from claude_iterate.core.events import OneOffCallFinished
 from claude_iterate.core.formats import join_names
 from claude_iterate.core.reports import validation
 from claude_iterate.operations.launch import launch
@@ -55,7 +55,7 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
     return code
 
 
-def _judge(graded: ErrandFinished, path: Path, name: str) -> tuple[str | None, validation.Validation]:
+def _judge(graded: OneOffCallFinished, path: Path, name: str) -> tuple[str | None, validation.Validation]:
     """The report of this call and its verdict."""
     if graded.trouble:
         return None, validation.Validation(validation.INVALID, graded.trouble)

@@ -12,11 +12,11 @@ from claude_iterate.core.events.call import (
     AgentStarted,
     Changes,
     CutStarted,
-    ErrandFinished,
-    ErrandStarted,
     IterationFinished,
     IterationStarted,
     LeftoversEnded,
+    OneOffCallFinished,
+    OneOffCallStarted,
     Outcome,
     PlanFinished,
     PlanRead,
@@ -91,7 +91,7 @@ from claude_iterate.core.events.stream import (
 RunEvent = RunStarted | WorktreeMade | WorktreeLeft | BreakerReset | Warned | RunFinished
 SteeringEvent = StopRequested | Requested | WaitStarted | WaitEnded | HeldBack | HookStarted | HookFinished
 IterationEvent = IterationStarted | Rebooted | StatusChanged | IterationFinished | PatternSeen | StopScriptsRun
-CallEvent = AgentStarted | CutStarted | AgentExited | LeftoversEnded | ErrandStarted | ErrandFinished
+CallEvent = AgentStarted | CutStarted | AgentExited | LeftoversEnded | OneOffCallStarted | OneOffCallFinished
 WorkEvent = SnapshotTaken | WorkMeasured | PlanRead | PlanFinished
 ProofEvent = ProofDefined | ProofTestsCounted | ReviewStarted | ReviewFinished | CheckFinished | ChecksPassed
 ClaimEvent = VerificationStarted | VerificationFinished | ClaimDropped

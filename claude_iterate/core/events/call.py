@@ -144,14 +144,14 @@ class ReviewFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", o
     project: str = ""
 
 
-class ErrandStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class OneOffCallStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
     """A one-off call began: `purpose` is setup, edit or validate."""
 
     purpose: Purpose
     prompt_bytes: int = 0
 
 
-class ErrandFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class OneOffCallFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
     """A one-off call is over. `text` is Claude's answer, `structured` its answer in our schema, which the journal
     leaves out. `changed` are files of the project that changed while Claude was only to look; `trouble` says why its
     answer cannot count."""

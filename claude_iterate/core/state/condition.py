@@ -39,7 +39,7 @@ _JUDGED = ("VerificationFinished", "ClaimDropped")
 _BEGINNINGS = ("starting", "running", "verifying", "waiting")
 CHANGES: dict[tuple[str, str], tuple[str, ...]] = {
     **{("[*]", word): ("RunStarted",) for word in _BEGINNINGS},
-    ("starting", "running"): ("IterationStarted", "ErrandStarted"),
+    ("starting", "running"): ("IterationStarted", "OneOffCallStarted"),
     ("starting", "verifying"): ("PlanFinished",),
     ("starting", "paused"): ("Requested",),
     ("running", "verifying"): ("IterationFinished", "PlanFinished"),

@@ -105,7 +105,7 @@ def _on_limit_reported(state: RunState, event: events.LimitReported, _entry: Ent
 
 
 def _without_call(
-    state: RunState, event: events.IterationFinished | events.ReviewFinished | events.ErrandFinished
+    state: RunState, event: events.IterationFinished | events.ReviewFinished | events.OneOffCallFinished
 ) -> RunState:
     return replace(
         state,
@@ -334,8 +334,8 @@ _STEPS: dict[type, Callable[[RunState, Any, Entry], RunState]] = {
     events.ReviewFinished: _on_review_finished,
     events.VerificationFinished: claims.on_verification_finished,
     events.ClaimDropped: claims.on_claim_dropped,
-    events.ErrandStarted: lambda state, _event, entry: replace(state, call=Call(0, entry.elapsed)),
-    events.ErrandFinished: lambda state, event, _entry: replace(_without_call(state, event), one_off=event),
+    events.OneOffCallStarted: lambda state, _event, entry: replace(state, call=Call(0, entry.elapsed)),
+    events.OneOffCallFinished: lambda state, event, _entry: replace(_without_call(state, event), one_off=event),
     events.HookStarted: _on_hook_started,
     events.HookFinished: _on_hook_finished,
     events.WaitStarted: _on_wait_started,

@@ -56,7 +56,7 @@ class RunState(msgspec.Struct, frozen=True):
     claim: Claim = Claim()
     session: Session = Session()
     requests: Requests = Requests()
-    one_off: events.ErrandFinished | None = None
+    one_off: events.OneOffCallFinished | None = None
     finished: events.RunFinished | None = None
     worked: bool = False
     """Claude was called in this run, and that went well."""
