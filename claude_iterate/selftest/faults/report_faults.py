@@ -21,11 +21,6 @@ def _add_claim(project: FaultProject) -> None:
     project.layout.status.write_text(_CLAIM)
 
 
-def _link_to_claim(project: FaultProject) -> None:
-    (project.root / "elsewhere.json").write_text(_CLAIM)
-    project.layout.status.symlink_to(project.root / "elsewhere.json")
-
-
 def _no_report(
     what: str, danger: str, *between: Step, prepare: Callable[[FaultProject], None] = lambda _project: None
 ) -> Fault:
@@ -98,9 +93,6 @@ FAULTS = {
         "a folder in place of the status file",
         "A mistake of the model would crash the runner.",
         _write("x", ".status.json/x"),
-    ),
-    "status-link": _no_report(
-        "a link to an old claim in another folder", "A stale claim would end the task.", prepare=_link_to_claim
     ),
     "instructions-edited": Fault(
         "the user edits the instructions during the run",

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
-
-from claude_iterate.selftest.harness import interventions
-from claude_iterate.selftest.harness.expectations import memory_below
 from claude_iterate.selftest.harness.fault import Expected, Fault, FaultProject
-from claude_iterate.selftest.harness.script_steps import COMPLETE, GO, INIT, UNFINISHED, Step, finish, message
+from claude_iterate.selftest.harness.script_steps import COMPLETE, INIT, UNFINISHED, Step, finish, message
 
 LONG_TASK = "- one line of a very long task, with {{ braces }} and $& in it\n" * 4000
-_SNOW = '{"type":"assistant","message":{"content":[{"type":"text","text":"größer ☃ \U0001f600 snow"}]}}\n'.encode()
-_ROOM = 250_000_000
-"""The longest line that is kept takes 64 MB twice; keeping a line of 150 MB would take more than this."""
 _STACK = "".join(f"    at step{number:03} (node:internal/process:{number}:1)\n" for number in range(88))
 """A reason and this are the last 3900 bytes that Claude prints: nearly all that the run keeps."""
 _DEPTHS = (300, 950, 5000)
@@ -24,12 +17,6 @@ def _raw(data: bytes) -> Step:
 
 def _long_agents_file(project: FaultProject) -> None:
     (project.root / "AGENTS.md").write_text("Run the tests before every commit.\n" * 8000)
-
-
-def _byte_by_byte() -> list[Step]:
-    """A line in pieces that end in the middle of characters."""
-    cuts = [0, *(place for place, byte in enumerate(_SNOW) if byte >= 0x80), len(_SNOW)]
-    return [step for start, end in itertools.pairwise(cuts) for step in (_raw(_SNOW[start:end]), {"sleep": 0.02})]
 
 
 def _nested(depth: int) -> str:
@@ -71,9 +58,8 @@ FAULTS = {
     "line-150-mb": Fault(
         "one line of 150 MB, longer than any event",
         "A stream without line ends would fill the memory.",
-        (finish({"flood": {"lines": 1, "bytes": 150_000_000}}, GO),),
-        intervention=interventions.measure_memory("GarbageSeen"),
-        checks=(memory_below(_ROOM),),
+        (finish({"flood": {"lines": 1, "bytes": 150_000_000}}),),
+        events={"GarbageSeen": 1},
     ),
     "invalid-utf8": Fault(
         "bytes that are not UTF-8",
@@ -84,17 +70,6 @@ FAULTS = {
         "NUL bytes between and within lines",
         "A binary file in Claude's output would end the run.",
         (finish(_raw(b"\0\0\0\n"), message("a \0 in a sentence")),),
-    ),
-    "split-characters": Fault(
-        "characters that arrive in pieces",
-        "The log would garble every language but English.",
-        (finish(*_byte_by_byte()),),
-        logs=("größer ☃ \U0001f600 snow",),
-    ),
-    "stderr-1-mb": Fault(
-        "1 MB on standard error",
-        "Claude would block on a full pipe.",
-        (finish({"flood": {"stream": "stderr", "lines": 10_000, "bytes": 100}}),),
     ),
     "stderr-then-crash": Fault(
         "1 MB on standard error, then the reason of a crash",

@@ -147,13 +147,6 @@ ALWAYS: tuple[Check, ...] = (
 )
 
 
-def memory_below(size: int) -> Check:
-    """The runner never needed more memory than this."""
-    return lambda project, _done: (
-        f"memory of the runner: {project.peak_memory} bytes" if project.peak_memory >= size else ""
-    )
-
-
 def no_run_is_left(project: FaultProject, _done: Done) -> str:
     """The workspace has no folder of runs."""
     return "the run left files" if project.layout.runs.exists() else ""

@@ -22,8 +22,6 @@ class FaultProject(ScriptedProject):
         super().__init__(folder, {**QUICK, **settings})
         self.others: list[Done] = []
         """How further commands ended."""
-        self.peak_memory = 0
-        """The most that the runner needed, in bytes; 0 where the system does not say."""
         self.closing = contextlib.ExitStack()
 
     def close(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import pty
 import resource
@@ -113,17 +112,6 @@ def _make_mess(project: FaultProject) -> None:
     with project.layout.journal(run).open("ab") as journal:
         journal.write(b'{"seq":99,"at":17')
     (project.layout.runs / "000002-20260101-000000-abcdef" / "raw").mkdir(parents=True)
-
-
-def measure_memory(event: str) -> Intervention:
-    """Read the peak memory of the runner once this event is in the journal; then let Claude continue."""
-
-    def act(project: FaultProject, process: subprocess.Popen[bytes]) -> None:
-        with contextlib.suppress(OSError):  # not Linux
-            lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
-            project.peak_memory = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
-
-    return during(act, event)
 
 
 def request(verb: str, *words: str, once: str = "") -> Intervention:
