@@ -202,10 +202,19 @@ def choose_one(given: Mapping[str, object], why: str = "They exclude each other.
         raise UsageProblem(f"Choose one of {' and '.join(names_given)}.", why)
 
 
-def run_request(invocation: Invocation, purpose: str = "run", **more: Any) -> RunRequest:
-    """What this command asks of a run."""
-    line = command_line_again(invocation)
-    return RunRequest(purpose=purpose, color=invocation.color, as_json=output.wants_json(), command_line=line, **more)
+def run_request(invocation: Invocation, purpose: str = "run", **given: Any) -> RunRequest:
+    """What this command asks of a run. An option is a field of the request, if there is one of its name, or else a
+    setting."""
+    level = output_level(given.pop("verbose", False), given.pop("quiet", False), given.pop("output", None))
+    fields = {name: given.pop(name) for name in RunRequest.__struct_fields__ if name in given}
+    return RunRequest(
+        purpose=purpose,
+        color=invocation.color,
+        as_json=output.wants_json(),
+        command_line=command_line_again(invocation),
+        settings=settings_from({**given, "output": level}),
+        **fields,
+    )
 
 
 def command_line_again(invocation: Invocation) -> CommandLine:

@@ -57,21 +57,6 @@ def test_links_that_lead_outside_are_told(typed: Type, project: Project) -> None
     assert (layout.working / "python").is_symlink()
 
 
-def test_a_linked_archive_loses_the_link_only(typed: Type, project: Project, tmp_path: Path) -> None:
-    """Folder, tarball or dead link: what lies outside our folder is never deleted."""
-    shutil.copytree(ORIGINAL / OLD, tmp_path / "real")
-    with tarfile.open(tmp_path / "real.tar.gz", "w:gz") as tar:
-        tar.add(tmp_path / "real", arcname="w")
-    project.archive_folder.mkdir(parents=True)
-    targets = {"a": "real", "b.tar.gz": "real.tar.gz", "c.tar.gz": "nothing"}
-    for name, target in targets.items():
-        (project.archive_folder / name).symlink_to(tmp_path / target)
-        assert typed("archive", "delete", name, "--force").code == 0
-    assert (tmp_path / "real" / "TODO.md").exists()
-    assert (tmp_path / "real.tar.gz").exists()
-    assert list(project.archive_folder.iterdir()) == []
-
-
 def test_what_is_no_archive(typed: Type, project: Project) -> None:
     """Listed as damaged, refused when shown or restored, and one bad one does not hide the others."""
     shutil.copytree(ORIGINAL, project.archive_folder)
@@ -190,15 +175,6 @@ def test_clean_takes_damaged_workspaces_too(typed: Type, project: Project) -> No
     assert project.workspaces() == []
 
 
-def test_symlinked_workspace_loses_the_link_only(typed: Type, project: Project, tmp_path: Path) -> None:
-    """What lies outside our folder is never deleted."""
-    real = project.create("w").folder.rename(tmp_path / "real")
-    (project.workspaces_folder / "w").symlink_to(real)
-    assert typed("clean", "w", "--force").code == 0
-    assert (real / ".metadata.json").exists()
-    assert project.workspaces() == []
-
-
 def test_reset_all(typed: Type, project: Project) -> None:
     """Every workspace is reset but the one that runs, which is named; the exit code says so."""
     for name in ("a", "b", "c"):
@@ -221,3 +197,25 @@ def test_reset_wants_one_thing(typed: Type, project: Project, words: list[str]) 
     assert answer.code == 2
     assert "--all" in answer.err
     assert layout.status.exists()
+
+
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ("workspaces_folder", ["clean", "w", "--no-archive"]),
+        ("archive_folder", ["archive", "delete", "w"]),
+        ("templates_folder", ["template", "delete", "w"]),
+    ],
+)
+def test_a_link_is_deleted_and_not_what_it_leads_to(
+    typed: Type, project: Project, tmp_path: Path, place: str, words: list[str]
+) -> None:
+    """What lies outside our folder is never deleted."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "TODO.md").touch()
+    folder = getattr(project, place)
+    folder.mkdir(parents=True)
+    (folder / "w").symlink_to(tmp_path / "real")
+    assert typed(*words, "--force").code == 0
+    assert list(folder.iterdir()) == []
+    assert (tmp_path / "real" / "TODO.md").exists()

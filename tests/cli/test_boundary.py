@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ code = main()
 print(*sys.modules)
 sys.exit(code)
 """
+
+Start = Callable[..., subprocess.CompletedProcess[bytes]]
 
 
 def test_help_names_every_command(typed: Type) -> None:
@@ -112,21 +115,26 @@ def test_interrupt_is_130(typed: Type, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Traceback" not in answer.err
 
 
-def test_reader_that_leaves_is_no_error(environ: dict[str, str], folder: Path) -> None:
+@pytest.fixture
+def start(environ: dict[str, str], folder: Path) -> Start:
+    """Start the program with these streams."""
+
+    def run(*words: str, **streams: Any) -> subprocess.CompletedProcess[bytes]:
+        command = [sys.executable, "-m", "claude_iterate", *words]
+        known: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "cwd": folder}
+        known["env"] = environ | {"PYTHONPATH": str(PACKAGES)}
+        return subprocess.run(command, check=False, **known | streams)
+
+    return run
+
+
+def test_reader_that_leaves_is_no_error(start: Start) -> None:
     """`claude-iterate ... | head` prints nothing on stderr."""
     read, write = os.pipe()
     os.close(read)
-    done = subprocess.run(
-        [sys.executable, "-m", "claude_iterate", "config", "--keys"],
-        env=environ | {"PYTHONPATH": str(PACKAGES)},
-        cwd=folder,
-        stdout=write,
-        stderr=subprocess.PIPE,
-        check=False,
-    )
+    done = start("config", "--keys", stdout=write)
     os.close(write)
-    assert done.stderr == b""
-    assert done.returncode == boundary.BROKEN_PIPE
+    assert (done.returncode, done.stderr) == (boundary.BROKEN_PIPE, b"")
 
 
 def test_poor_terminal_gets_plain_signs(called: Type) -> None:
@@ -137,36 +145,16 @@ def test_poor_terminal_gets_plain_signs(called: Type) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_full_disk_is_no_bug(environ: dict[str, str], folder: Path) -> None:
-    """When the answer cannot be written, that is said in one line, with exit 1."""
+def test_a_full_disk_is_no_bug_and_a_lost_note_no_error(start: Start) -> None:
+    """An answer that cannot be written is exit code 1 with one line of why. A note that nobody can read changes
+    nothing: the exit code is that of the command, not Python's own 120."""
     with Path("/dev/full").open("wb") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "claude_iterate", "list", "--json"],
-            env=environ | {"PYTHONPATH": str(PACKAGES)},
-            cwd=folder,
-            stdout=full,
-            stderr=subprocess.PIPE,
-            check=False,
-        )
-    assert done.returncode == 1
-    assert done.stderr.decode().startswith("Error: No space left on device")
-    assert len(done.stderr.splitlines()) == 2
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_note_that_nobody_can_read_changes_nothing(environ: dict[str, str], folder: Path) -> None:
-    """The result is there, so the exit code is that of the command, not Python's own 120."""
-    with Path("/dev/full").open("wb") as full:
-        for arguments, code in ((["list", "--json"], 0), (["show", "nobody"], 1), (["--no-such-option"], 2)):
-            done = subprocess.run(
-                [sys.executable, "-m", "claude_iterate", *arguments],
-                env=environ | {"PYTHONPATH": str(PACKAGES)},
-                cwd=folder,
-                stdout=subprocess.PIPE,
-                stderr=full,
-                check=False,
-            )
-            assert done.returncode == code
+        done = start("list", "--json", stdout=full)
+        assert done.returncode == 1
+        assert done.stderr.startswith(b"Error: No space left on device")
+        assert len(done.stderr.splitlines()) == 2
+        for words, code in ((["list", "--json"], 0), (["show", "nobody"], 1), (["--no-such-option"], 2)):
+            assert start(*words, stderr=full).returncode == code
 
 
 def test_an_option_without_its_value_points_at_the_help_of_its_command(typed: Type) -> None:

@@ -21,20 +21,6 @@ from tests.package_path import PACKAGES
 pty = pytest.importorskip("pty")
 
 
-def test_first_steps(called: Type, folder: Path) -> None:
-    """init, setup, list, show, logs, reset, clean: the newcomer's path, with JSON that parses everywhere."""
-    assert called("init", "w", "--json").document["name"] == "w"
-    assert called("setup", "w", "--json", stdin=b"# Task\n- [ ] one\n").document["made"] is False
-    assert called("run", "w", "--dry-run", "--no-delay", "-q").code == 0
-    row = called("list", "--json").document["workspaces"][0]
-    assert (row["state"], row["reason"]) == ("new", None)
-    assert called("show", "w", "--json").document["lastDryRun"]["reason"] == "completed"
-    assert called("logs", "w", "--json").document["entries"]
-    assert called("reset", "w", "--json").code == 0
-    assert called("clean", "w", "--force", "--json").code == 0
-    assert called("list", "--json").document["workspaces"] == []
-
-
 def test_demo_runs_to_completion(called: Type, environ: dict[str, str], tmp_path: Path) -> None:
     """One command, no login: a claim, a failing check, its repair. The commands it prints work as they stand, blanks in
     paths included. No setting of the user reaches it, nothing is spent, and all that it writes is in one folder."""

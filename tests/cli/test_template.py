@@ -77,17 +77,6 @@ def test_global_templates(typed: Type, workspace: Layout, project: Project) -> N
     assert not (project.global_templates_folder / "w").exists()
 
 
-def test_a_linked_template_loses_the_link_only(typed: Type, project: Project, tmp_path: Path) -> None:
-    """What lies outside our folder is never deleted."""
-    shutil.copytree(ORIGINAL / "port-tests", tmp_path / "real")
-    project.templates_folder.mkdir(parents=True)
-    for name, target in (("t", tmp_path / "real"), ("dead", tmp_path / "nothing")):
-        (project.templates_folder / name).symlink_to(target)
-        assert typed("template", "delete", name, "--force").code == 0
-    assert (tmp_path / "real" / "INSTRUCTIONS.md").exists()
-    assert list(project.templates_folder.iterdir()) == []
-
-
 def test_nothing_steers_the_terminal(typed: Type, project: Project) -> None:
     """A description is words from anybody."""
     folder = project.templates_folder / "t"

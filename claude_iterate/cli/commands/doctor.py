@@ -31,11 +31,6 @@ def command(invocation: Invocation, fix: bool) -> int:
         if finding.fix:
             output.result(f"    {output.sanitize(finding.fix)}")
     warnings = sum(finding.state == "warning" for finding in findings)
-    output.note(f"\n{_summary(problems, warnings)}")
+    others = f"No errors, {plural(warnings, 'warning')}." if warnings else "No errors."
+    output.note(f"\n{plural(problems, 'problem')} to fix." if problems else f"\n{others}")
     return 1 if problems else 0
-
-
-def _summary(problems: int, warnings: int) -> str:
-    if problems:
-        return f"{plural(problems, 'problem')} to fix."
-    return f"No errors, {plural(warnings, 'warning')}." if warnings else "No errors."

@@ -236,29 +236,17 @@ def _way(given: dict[str, Any]) -> str:
 
 
 def _request(
-    invocation: Invocation,
-    mode: str = "",
-    *,
-    dry_run: bool,
-    cassette: str | None,
-    verbose: bool,
-    quiet: bool,
-    no_delay: bool,
-    **given: Any,
+    invocation: Invocation, mode: str = "", *, cassette: str | None, no_delay: bool, **given: Any
 ) -> RunRequest:
     """The options as a request; the shorthands become the settings they mean."""
     if cassette is not None and not cassette.strip():
         raise UsageProblem("--cassette names no run.", "Name one by its number: --dry-run --cassette 1")
-    if cassette is not None and not dry_run:
+    if cassette is not None and not given["dry_run"]:
         raise UsageProblem("--cassette is for a dry run.", f"Add it: --dry-run --cassette {cassette}")
     options.choose_one({"--delay": given["delay"] is not None, "--no-delay": no_delay})
     given["delay"] = "0" if no_delay else given["delay"]
-    given["output"] = options.output_level(verbose, quiet, given["output"])
-    own = ("again", "skip_permissions", "detailed", "accept_changes", "reset", "allow")
-    fields = {name: given.pop(name) for name in own}
-    settings = options.settings_from(given)
-    asked = options.run_request(invocation, dry_run=dry_run, cassette=cassette or "", settings=settings, **fields)
-    return replace(asked, mode=mode, command_line=replace(asked.command_line, verb=mode))
+    asked = options.run_request(invocation, mode=mode, cassette=cassette or "", **given)
+    return replace(asked, command_line=replace(asked.command_line, verb=mode))
 
 
 def _print_plan(view: PlanView) -> None:

@@ -49,20 +49,12 @@ def command(_invocation: Invocation, only_list: bool, only: tuple[str, ...], job
             raise UsageProblem(f"No fault matches {pattern}.", f"{instead}See: claude-iterate selftest --list")
     faults = choose_faults(only)
     if only_list:
-        _list(faults)
+        rows = [(name, one.what, str(one.expected)) for name, one in faults.items()]
+        if output.wants_json():
+            output.document({"faults": [dict(zip(("name", "fault", "expected"), row, strict=True)) for row in rows]})
+        else:
+            output.table(rows, ("NAME", "FAULT", "EXPECTED"))
         return 0
-    return _run(faults, jobs)
-
-
-def _list(faults: dict[str, Fault]) -> None:
-    rows = [(name, one.what, str(one.expected)) for name, one in faults.items()]
-    if output.wants_json():
-        output.document({"faults": [dict(zip(("name", "fault", "expected"), row, strict=True)) for row in rows]})
-    else:
-        output.table(rows, ("NAME", "FAULT", "EXPECTED"))
-
-
-def _run(faults: dict[str, Fault], jobs: int | None) -> int:
     require_temporary_files()
     folder = Path(tempfile.mkdtemp(prefix="claude-iterate-selftest-"))
     began = time.monotonic()
@@ -72,14 +64,13 @@ def _run(faults: dict[str, Fault], jobs: int | None) -> int:
             for result in running:
                 results.append(result)
                 if not output.wants_json():
-                    _row(result, faults)
+                    _print_row(result, faults)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)  # its path was never printed
         raise
     with contextlib.suppress(OSError):  # not empty: the folders of faults that were not survived are kept
         folder.rmdir()
-    show = _document if output.wants_json() else _card
-    show(results, time.monotonic() - began)
+    (_print_document if output.wants_json() else _print_card)(results, time.monotonic() - began)
     return 1 if any(result.state == "failed" for result in results) else 0
 
 
@@ -101,7 +92,7 @@ def _end_on_signals() -> Iterator[None]:
         restore()
 
 
-def _row(result: FaultResult, faults: dict[str, Fault]) -> None:
+def _print_row(result: FaultResult, faults: dict[str, Fault]) -> None:
     """One line: the fault, what was expected, the seconds, what came."""
     names = max(map(len, faults))
     wanted = max(len(str(one.expected)) for one in faults.values())
@@ -112,7 +103,7 @@ def _row(result: FaultResult, faults: dict[str, Fault]) -> None:
     )
 
 
-def _card(results: list[FaultResult], seconds: float) -> None:
+def _print_card(results: list[FaultResult], seconds: float) -> None:
     failed = [result for result in results if result.state == "failed"]
     skipped = sum(result.state == "skipped" for result in results)
     run = len(results) - skipped
@@ -128,7 +119,7 @@ def _card(results: list[FaultResult], seconds: float) -> None:
     output.result(f"{sign} {run - len(failed)} of {run} faults survived{left_out} ({seconds:.0f} s)")
 
 
-def _document(results: list[FaultResult], seconds: float) -> None:
+def _print_document(results: list[FaultResult], seconds: float) -> None:
     states = [result.state for result in results]
     output.document(
         {

@@ -32,9 +32,8 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
     The report is validation-report.md in the workspace. Exit code 0 only for the verdict READY.
     """
     layout = invocation.project.layout(name)
-    settings = options.settings_from({"output": options.output_level(verbose, quiet)})
-    more = {"settings": settings, "report": "validation-report.md"}
-    asked = options.run_request(invocation, "validate", dry_run=dry_run, **more)
+    shown = {"verbose": verbose, "quiet": quiet}
+    asked = options.run_request(invocation, "validate", report="validation-report.md", dry_run=dry_run, **shown)
     done = launch(invocation.project, layout, asked, TerminalUser())
     report, found = None, validation.Validation(validation.INVALID, "the call of Claude failed")
     graded = done.state.one_off

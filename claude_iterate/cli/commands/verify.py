@@ -20,8 +20,6 @@ from claude_iterate.views.story import EvidenceView, RunRecords
 from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.layout import Layout
 
-_SETTINGS = ("verification__depth", "worktree")
-
 
 @options.command("verify")
 @options.setting_option("verification.depth", "--depth", metavar="DEPTH", more="quick, standard or deep.")
@@ -39,7 +37,7 @@ _SETTINGS = ("verification__depth", "worktree")
 @options.dangerous_option
 @options.accept_option
 @options.dry_run_option
-def command(invocation: Invocation, /, name: str, show_report: bool, **given: Any) -> int:
+def command(invocation: Invocation, /, name: str, report_path: str | None, show_report: bool, **given: Any) -> int:
     """Prove that the task NAME is done: run the checks, then have Claude review the work with fresh context.
 
     Exit code 0 only if the checks pass and the review says yes; with --checks-only if the checks pass. A dry run proves
@@ -48,29 +46,20 @@ def command(invocation: Invocation, /, name: str, show_report: bool, **given: An
     """
     if given["checks_only"] and given["dry_run"]:
         raise UsageProblem("A dry run runs no checks, so --checks-only leaves nothing to do.", "Leave one of them out.")
-    level = options.output_level(given["verbose"], given["quiet"])
     project = invocation.project
     layout = project.layout(name)
     read_instructions(layout)
-    asked = options.run_request(
-        invocation,
-        "verify",
-        settings=options.settings_from({**{key: given[key] for key in _SETTINGS}, "output": level}),
-        skip_permissions=given["skip_permissions"],
-        dry_run=given["dry_run"],
-        accept_changes=given["accept_changes"],
-        checks_only=given["checks_only"],
-        report=_report_path(layout, given["report_path"], given["dry_run"]) if given["report_path"] else "",
-    )
-    done = launch(project, layout, asked, TerminalUser())
+    report = _report_path(layout, report_path, given["dry_run"]) if report_path else ""
+    request = options.run_request(invocation, "verify", report=report, **given)
+    done = launch(project, layout, request, TerminalUser())
     proof = RunRecords(layout).story(done.run).proofs.last or EvidenceView(done.run)
-    report = _report(proof) if show_report or output.wants_json() else None
+    text = _report(proof) if show_report or output.wants_json() else None
     changed = done.state.finished is not None and done.state.finished.known_by == CHANGED
     code = done.exit_code or int(changed)
     if output.wants_json():
-        output.view(documents.ended_verification(name, code, done.state, proof, report))
-    elif report is not None:
-        output.result(output.sanitize(report))
+        output.view(documents.ended_verification(name, code, done.state, proof, text))
+    elif text is not None:
+        output.result(output.sanitize(text))
     return code
 
 
