@@ -32,7 +32,8 @@ _OPTION = "--json-schema"
 
 
 class SchemaQuestion(msgspec.Struct, frozen=True):
-    """What is asked. `texts` gives the prompts, `started` the event of a prompt with so many bytes."""
+    """What is asked. `texts` gives the prompts, `started` the event of a prompt with so many bytes. `schema` is empty
+    where Claude is to write a file."""
 
     texts: Callable[[], Texts]
     schema: str
@@ -69,19 +70,25 @@ def ask(supervisor: Supervisor, question: SchemaQuestion) -> SchemaAnswer:
 def _ask_once(
     supervisor: Supervisor, question: SchemaQuestion, *, by_schema: bool = True, restricted: bool = True
 ) -> SchemaAnswer:
+    name = question.raw_name + ("" if by_schema else "-as-text") + ("" if restricted else "-unrestricted")
+    options = ReadOnlyCall(question.schema if by_schema else "", supervisor.spec.judges_settings, restricted)
+    outcome, texts = _call(supervisor, question, name, options)
+    return SchemaAnswer(outcome, texts, *(_read_answer(supervisor.recorder, outcome) if outcome.called else ()))
+
+
+def _call(
+    supervisor: Supervisor, question: SchemaQuestion, name: str, read_only: ReadOnlyCall | None = None
+) -> tuple[events.Outcome, Texts | None]:
     texts: Texts | None = None
     try:
         texts = question.texts()
         prompt = texts.user.encode("utf-8", "replace")
         supervisor.recorder.record(question.started(len(prompt)))
-        name = question.raw_name + ("" if by_schema else "-as-text") + ("" if restricted else "-unrestricted")
-        options = ReadOnlyCall(question.schema if by_schema else "", supervisor.spec.judges_settings, restricted)
-        AgentCall(supervisor).make(texts.system, prompt, name, read_only=options)
+        AgentCall(supervisor).make(texts.system, prompt, name, read_only=read_only)
     except ExpectedError as problem:
-        return SchemaAnswer(outcome_of_problem(supervisor.recorder, problem), texts)
+        return outcome_of_problem(supervisor.recorder, problem), texts
     # A tool that was denied on the way is not a failure if the answer is there.
-    outcome = outcome_of_call(supervisor, wrote_report=True)
-    return SchemaAnswer(outcome, texts, *_read_answer(supervisor.recorder, outcome))
+    return outcome_of_call(supervisor, wrote_report=True), texts
 
 
 def _read_answer(recorder: Recorder, outcome: events.Outcome) -> tuple[dict[str, Any] | None, str]:
@@ -136,11 +143,21 @@ def make_one_off_call(supervisor: Supervisor) -> None:
     for it judges the result."""
     spec, recorder = supervisor.spec, supervisor.recorder
     began = recorder.now()
+    grades = spec.purpose == Purpose.VALIDATE
+    question = SchemaQuestion(
+        spec.grading_texts if grades else lambda: spec.texts(0, "", ""),
+        validation.SCHEMA if grades else "",
+        spec.purpose,
+        lambda size: events.OneOffCallStarted(spec.purpose, size),
+    )
     changed: tuple[str, ...] = ()
-    if spec.purpose == Purpose.VALIDATE:
-        answer, changed = _grade(supervisor)
+    if grades:  # Claude is only to look
+        before = look_at_project(supervisor)
+        warn_if_unknown(recorder, before)
+        answer = ask(supervisor, question)
+        changed = look_at_project(supervisor).changes_since(before)
     else:
-        answer = SchemaAnswer(_write(supervisor), None)
+        answer = SchemaAnswer(*_call(supervisor, question, spec.purpose))
     spent = recorder.state.spending
     recorder.record(
         events.OneOffCallFinished(
@@ -156,28 +173,3 @@ def make_one_off_call(supervisor: Supervisor) -> None:
             trouble=answer.trouble,
         )
     )
-
-
-def _write(supervisor: Supervisor) -> events.Outcome:
-    spec = supervisor.spec
-    try:
-        texts = spec.texts(0, "", "")
-        prompt = texts.user.encode("utf-8", "replace")
-        supervisor.recorder.record(events.OneOffCallStarted(spec.purpose, len(prompt)))
-        AgentCall(supervisor).make(texts.system, prompt, spec.purpose)
-    except ExpectedError as problem:
-        return events.Outcome(Kind.CONFIG, problem.message, problem.hint, called=False)
-    # A tool that was denied on the way is not a failure if the result is there: the command looks.
-    return outcome_of_call(supervisor, wrote_report=True)
-
-
-def _grade(supervisor: Supervisor) -> tuple[SchemaAnswer, tuple[str, ...]]:
-    """The answer, and what Claude changed although it is only to look."""
-    spec = supervisor.spec
-    before = look_at_project(supervisor)
-    warn_if_unknown(supervisor.recorder, before)
-    question = SchemaQuestion(
-        spec.grading_texts, validation.SCHEMA, spec.purpose, lambda size: events.OneOffCallStarted(spec.purpose, size)
-    )
-    answer = ask(supervisor, question)
-    return answer, look_at_project(supervisor).changes_since(before)

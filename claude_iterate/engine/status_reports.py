@@ -4,7 +4,6 @@ it is a report of this iteration."""
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -85,7 +84,8 @@ class StatusReports:
         block = fallbacks.from_block(last_message)
         if block is not None:
             return Reading(block.status, (*problems, *block.problems))
-        boxes = fallbacks.from_boxes(_text(self._spec.layout.todo))
+        todo = untrusted_files.read(self._spec.layout.todo) or b""
+        boxes = fallbacks.from_boxes(todo.decode("utf-8", "replace"))
         return Reading(boxes, problems) if boxes is not None or problems else None
 
     def _look(self) -> Reading | None:
@@ -131,10 +131,3 @@ class StatusReports:
 def _mark(file: untrusted_files.Found) -> tuple[int, int]:
     """Tells one text from another without keeping it."""
     return len(file.data), hash(file.data)
-
-
-def _text(path: Path) -> str:
-    try:
-        return untrusted_files.look(path).data.decode("utf-8", "replace")
-    except OSError:
-        return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Mapping
@@ -64,7 +65,9 @@ class Work:
         self._choose()
         self._look_at_notes()
         found = None if since is not None and self._how != "files" else self.look(number)
-        self._forget_old_runs()
+        if self._snapshots is not None:
+            with contextlib.suppress(GitProblem):  # they are kept a little longer
+                self._snapshots.forget_old_runs(KEPT_RUNS)
         return found
 
     def look(self, number: int, since: tuple[str, str] | None = None, again: bool = False) -> Look:
@@ -87,29 +90,16 @@ class Work:
         before, self._notes = self._notes, scan.marks(self._place.notes)
         return before != self._notes
 
-    def _forget_old_runs(self) -> None:
-        """Keep the snapshots of the newest runs only."""
-        if self._snapshots is None:
-            return
-        try:
-            # By their time: the workspace of another checkout of the repository counts its runs for itself.
-            runs = sorted(self._snapshots.runs(), key=lambda run: run.partition("-")[2])
-            if old := set(runs[:-KEPT_RUNS]) - {self._place.run}:
-                self._snapshots.forget(old)
-        except GitProblem:
-            pass  # they are kept a little longer
-
     def _choose(self) -> None:
         if self._how:
             return
         self._how = "files" if self._wanted != "auto" else "store"
         if self._wanted == "files" or not _is_in_repository(self._place.root):
             return
-        try:
+        # There may be no work tree, or the repository ignores the project.
+        with contextlib.suppress(GitProblem, ValueError):
             self._snapshots = Snapshots(self._place, self._environ, filters=self._filters)
             self._how = "git"
-        except (GitProblem, ValueError):  # a repository without a work tree, or one that ignores the project
-            pass
 
     def _look_by_git(self, name: str, since: tuple[str, str] | None, looked_at: float) -> Look:
         assert self._snapshots is not None

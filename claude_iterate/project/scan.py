@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import os
 import stat
 import time
@@ -123,14 +124,10 @@ def checksum(path: str | Path) -> str:
 def marks(paths: Sequence[str]) -> dict[str, tuple[int, ...]]:
     """What moves with every change of these files, and of those in these folders, without reading them."""
     found: dict[str, tuple[int, ...]] = {}
-    waiting = list(paths)
-    while waiting and len(found) < MOST_FILES:
-        path = waiting.pop()
-        try:
-            about = os.lstat(path)
-            waiting += [entry.path for entry in os.scandir(path)] if stat.S_ISDIR(about.st_mode) else []
-        except OSError:
-            continue
-        if not stat.S_ISDIR(about.st_mode):
-            found[path] = (about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino)
+    files = (file for path in map(Path, paths) for file in (path, *path.rglob("*")))
+    for file in itertools.islice(files, MOST_FILES):
+        with contextlib.suppress(OSError):
+            about = file.lstat()
+            if not stat.S_ISDIR(about.st_mode):
+                found[str(file)] = (about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino)
     return found

@@ -171,22 +171,15 @@ class Snapshots:
         """True for what is no work: our own files, and what the user does not want to count."""
         return self.place.is_own(path) or ignores(self._ignored, path)
 
-    def forget(self, runs: set[str]) -> None:
-        """Let go of all snapshots of these runs; the repository's own collection removes them one day."""
+    def forget_old_runs(self, kept: int) -> None:
+        """Let go of the snapshots of all runs but the newest; the repository's own collection removes them one day."""
         prefix = f"{REFS}/{ref_name(self.place.workspace)}"
-        lines = [
-            f"delete {ref}\n"
-            for ref in self._git.line("for-each-ref", "--format=%(refname)", prefix).split("\n")
-            if ref and ref.split("/")[3] in runs
-        ]
-        if lines:
+        refs = [ref for ref in self._git.line("for-each-ref", "--format=%(refname)", prefix).split("\n") if ref]
+        # By their time: the workspace of another checkout of the repository counts its runs for itself.
+        runs = sorted({ref.split("/")[3] for ref in refs}, key=lambda run: run.partition("-")[2])
+        old = set(runs[:-kept]) - {self.place.run}
+        if lines := [f"delete {ref}\n" for ref in refs if ref.split("/")[3] in old]:
             self._git.ask("update-ref", "--stdin", given="".join(lines).encode())
-
-    def runs(self) -> list[str]:
-        """The runs of the workspace that have snapshots, oldest first."""
-        prefix = f"{REFS}/{ref_name(self.place.workspace)}"
-        refs = self._git.line("for-each-ref", "--format=%(refname)", prefix).split("\n")
-        return sorted({ref.split("/")[3] for ref in refs if ref})
 
     def _choose(self, new: list[str], changed: list[str]) -> Choice:
         start = len(self.prefix)
