@@ -5,75 +5,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from msgspec.structs import replace
 
 from claude_iterate.core import events
 
-_Text = events.Said | events.Thought | events.Told | events.ResultReported | events.OneOffCallFinished
+_Text = (
+    events.Said | events.Thought | events.Told | events.ToolAnswered | events.ResultReported | events.OneOffCallFinished
+)
 TEXT = 300
 VALUE = 160
-_PLAIN = (bool, int, float, type(None))
 
 
 def abridge(entry: events.Entry) -> events.Entry:
     """The same entry, or one whose event is shortened."""
-    event = entry.event
-    shorten = _SHORTENED.get(type(event))
-    if shorten is None:
-        return entry
-    shorter = shorten(event)
-    return entry if shorter is event else events.Entry(entry.seq, entry.at, entry.elapsed, shorter)
+    event = _shorten(entry.event)
+    return entry if event is entry.event else replace(entry, event=event)
 
 
-def _call(event: events.ToolCalled) -> events.Event:
-    for value in event.input.values():
-        if type(value) is not str or len(value) > VALUE:
-            values = {key: _value(value) for key, value in event.input.items()}
-            return events.ToolCalled(event.id, event.name, values, event.parent)
-    return event
+def _shorten(event: events.Event) -> events.Event:
+    match event:
+        case events.Said() | events.Thought() | events.Told():
+            return _shorten_text(event)
+        case events.ResultReported() | events.OneOffCallFinished():
+            return _shorten_text(event if event.structured is None else replace(event, structured=None))
+        case events.ToolCalled():
+            return replace(event, input={key: _shorten_value(value) for key, value in event.input.items()})
+        case events.ToolAnswered():
+            return replace(_shorten_text(event), facts={})
+        case events.IterationStarted():
+            return replace(event, instructions="", status_instructions="", system_prompt="")
+        case _:
+            return event
 
 
-def _answer(event: events.ToolAnswered) -> events.Event:
-    text = event.text[:TEXT]
-    cut = len(event.text) - len(text)
-    return events.ToolAnswered(event.id, event.name, text, event.is_error, {}, event.parent, cut)
-
-
-def _text(event: _Text) -> events.Event:
+def _shorten_text(event: _Text) -> _Text:
     over = len(event.text) - TEXT
     return replace(event, text=event.text[:TEXT], cut=over) if over > 0 else event
 
 
-def _result(event: events.ResultReported | events.OneOffCallFinished) -> events.Event:
-    return _text(event if event.structured is None else replace(event, structured=None))
-
-
-def _iteration(event: events.IterationStarted) -> events.Event:
-    return replace(event, instructions="", status_instructions="", system_prompt="")
-
-
-def _value(value: Any) -> Any:
-    if isinstance(value, str):
-        return value if len(value) <= VALUE else f"{value[:VALUE]}…"
-    if isinstance(value, _PLAIN):
-        return value
-    text = repr(value)
+def _shorten_value(value: Any) -> Any:
+    text = value if isinstance(value, str) else repr(value)
     return value if len(text) <= VALUE else f"{text[:VALUE]}…"
 
 
-_SHORTENED: dict[type, Callable[[Any], events.Event]] = {
-    events.Said: _text,
-    events.Thought: _text,
-    events.Told: _text,
-    events.ResultReported: _result,
-    events.OneOffCallFinished: _result,
-    events.ToolCalled: _call,
-    events.ToolAnswered: _answer,
-    events.IterationStarted: _iteration,
-}
 FLOODS: dict[type, int] = {events.GarbageSeen: 100, events.ErrorPrinted: 1000, events.AgentExited: 0}
 """How many of a kind are kept in a call; the exit of Claude is its end."""
 
@@ -86,7 +62,7 @@ class Floods:
         self._last: dict[type, events.Entry] = {}
         self._bytes = 0
 
-    def thinned(self, entry: events.Entry) -> list[events.Entry]:
+    def thin_out(self, entry: events.Entry) -> list[events.Entry]:
         """What to keep in place of an entry of such a kind."""
         event, kind = entry.event, type(entry.event)
         if kind is events.AgentExited:
@@ -108,5 +84,5 @@ class Floods:
         return summaries
 
     def _summary(self, kind: type, more: int) -> events.Event:
-        said = f"({more} more such lines; the journal leaves them out)"
-        return events.GarbageSeen(said, self._bytes) if kind is events.GarbageSeen else events.ErrorPrinted(said)
+        text = f"({more} more such lines; the journal leaves them out)"
+        return events.GarbageSeen(text, self._bytes) if kind is events.GarbageSeen else events.ErrorPrinted(text)

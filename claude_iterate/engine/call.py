@@ -12,8 +12,7 @@ from typing import BinaryIO
 from msgspec.structs import replace
 
 from claude_iterate.agent.command import command_line, discovery
-from claude_iterate.agent.command.command_line import ReadOnlyCall, system_prompt_words
-from claude_iterate.agent.command.environment import call_environment
+from claude_iterate.agent.command.command_line import ReadOnlyCall, call_environment, system_prompt_words
 from claude_iterate.agent.command.sandbox import Command
 from claude_iterate.agent.processes.child import ChildProcess, Printed, Recording
 from claude_iterate.agent.protocol.stream import Translator

@@ -11,7 +11,7 @@ import signal
 import subprocess
 from collections.abc import Mapping
 
-from claude_iterate.agent.command.environment import BESIDE, RUN_VARIABLE
+from claude_iterate.agent.command.command_line import BESIDE, RUN_VARIABLE
 from claude_iterate.system import signals
 
 _WAYS = (

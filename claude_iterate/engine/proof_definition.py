@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from claude_iterate.agent.command.environment import run_environment
+from claude_iterate.agent.command.command_line import run_environment
 from claude_iterate.core.events import ProofChange, ProofDefined, ProofTestsCounted, Warned
 from claude_iterate.core.rules.proof import digest
 from claude_iterate.core.tampering import comparison

@@ -11,8 +11,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import msgspec
 
 from claude_iterate import __version__
-from claude_iterate.agent.command.command_line import NOT_ASKED, Known
-from claude_iterate.agent.command.environment import environment_outside
+from claude_iterate.agent.command.command_line import NOT_ASKED, Known, environment_outside
 from claude_iterate.agent.command.sandbox import Sandbox
 from claude_iterate.core.events import Carried, Event, PlanRead, ProofDefined, Requested, Resumed, RunStarted, Warned
 from claude_iterate.core.events.enums import Point, Purpose, Verb

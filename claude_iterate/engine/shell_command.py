@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.agent.command import discovery
-from claude_iterate.agent.command.environment import run_environment
+from claude_iterate.agent.command.command_line import run_environment
 from claude_iterate.agent.processes.child import ChildProcess, Reader
 from claude_iterate.core.events.enums import Cause
 from claude_iterate.core.rules.facts import Facts

@@ -20,7 +20,7 @@ from typing import Literal
 import msgspec
 
 from claude_iterate.agent.command import discovery, sandbox_host
-from claude_iterate.agent.command.environment import claude_environment
+from claude_iterate.agent.command.command_line import claude_environment
 from claude_iterate.agent.processes.leftovers import end_marked, find_leftovers
 from claude_iterate.core import claude_versions
 from claude_iterate.core.rules.next_steps import rename_workspace

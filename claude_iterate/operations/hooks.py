@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.agent.command import discovery
-from claude_iterate.agent.command.environment import run_environment
+from claude_iterate.agent.command.command_line import run_environment
 from claude_iterate.agent.processes.leftovers import end_marked
 from claude_iterate.core.events import RunStarted
 from claude_iterate.core.events.enums import Cause, Meaning, Point

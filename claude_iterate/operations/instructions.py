@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from claude_iterate.agent import conversation
 from claude_iterate.agent.command import discovery
-from claude_iterate.agent.command.environment import run_environment
+from claude_iterate.agent.command.command_line import run_environment
 from claude_iterate.core.events.enums import exit_code
 from claude_iterate.errors import ExpectedError, WorkspaceProblem
 from claude_iterate.operations.isolation import open_sandbox

@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from claude_iterate.agent.command import sandbox_host, sandbox_network
-from claude_iterate.agent.command.environment import claude_environment, environment_outside
+from claude_iterate.agent.command.command_line import claude_environment, environment_outside
 from claude_iterate.agent.command.sandbox import Sandbox
 from claude_iterate.core.events import RunStarted, Warned, WorktreeMade
 from claude_iterate.core.formats import join_names

@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from claude_iterate.agent.command.command_line import decides_permissions
-from claude_iterate.agent.command.environment import claude_environment
+from claude_iterate.agent.command.command_line import claude_environment, decides_permissions
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.workspace.project import Project
 

@@ -99,7 +99,7 @@ class JournalWriter:
             if full and kind.__name__ in WORDS:
                 self._left_out += 1
             elif kind in FLOODS:
-                kept += self._floods.thinned(entry)
+                kept += self._floods.thin_out(entry)
             else:
                 kept.append(abridge(entry))
         self._buffer += self._encode_lines(kept)

@@ -15,10 +15,12 @@ from claude_iterate.agent.command.command_line import (
     Known,
     ReadOnlyCall,
     arguments,
+    call_environment,
+    claude_environment,
     decides_permissions,
+    run_environment,
     system_prompt_words,
 )
-from claude_iterate.agent.command.environment import call_environment, claude_environment, run_environment
 from claude_iterate.agent.command.sandbox import Command
 from claude_iterate.core.settings.declared import ClaudeSettings
 from claude_iterate.errors import AgentProblem

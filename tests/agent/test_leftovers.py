@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.agent.command.environment import RUN_VARIABLE
+from claude_iterate.agent.command.command_line import RUN_VARIABLE
 from claude_iterate.agent.processes import leftovers
 
 # Looked for on the whole machine, where tests run side by side.

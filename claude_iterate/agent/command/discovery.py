@@ -13,8 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
-from claude_iterate.agent.command.command_line import NOT_ASKED, Known
-from claude_iterate.agent.command.environment import claude_environment
+from claude_iterate.agent.command.command_line import NOT_ASKED, Known, claude_environment
 from claude_iterate.agent.command.sandbox import Command, Sandbox, enclose
 from claude_iterate.core import claude_versions
 from claude_iterate.core.settings.declared import ClaudeSettings

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from claude_iterate.agent.command.environment import CONTAINER_LABEL, RUN_VARIABLE, WORKSPACE_VARIABLE
+from claude_iterate.agent.command.command_line import CONTAINER_LABEL, RUN_VARIABLE, WORKSPACE_VARIABLE
 
 PROXY_PORT = 3128
 """Inside, where there is no other network: nothing else can have it."""

@@ -17,7 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.agent.command import sandbox_network
-from claude_iterate.agent.command.environment import claude_environment
+from claude_iterate.agent.command.command_line import claude_environment
 from claude_iterate.agent.command.sandbox import EMPTY, SYSTEM, Sandbox
 from claude_iterate.core.settings.declared import SandboxSettings, Settings
 from claude_iterate.errors import UsageProblem

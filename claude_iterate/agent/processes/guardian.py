@@ -16,18 +16,16 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from claude_iterate.agent.command.environment import BESIDE, RUN_VARIABLE
+from claude_iterate.agent.command.command_line import BESIDE, RUN_VARIABLE
 from claude_iterate.agent.command.sandbox import Sandbox
-from claude_iterate.agent.processes.leftovers import end_containers
+from claude_iterate.agent.processes.leftovers import end_containers, end_processes
 from claude_iterate.errors import AgentProblem
-from claude_iterate.system import processes, signals
+from claude_iterate.system import processes
 
 _STEPS = ((signal.SIGINT, 2.0), (signal.SIGTERM, 1.5), (signal.SIGKILL, 5.0))
-_POLL = 0.05
 # Every line is a process to remember, except for the last.
 _WATCH = """trap "" INT TERM HUP
 while read -r word; do
@@ -94,27 +92,16 @@ def end_run(run: str, known: Sequence[str] = (), containers: str = "", folder: s
     """End every process of the run: SIGINT first, so that Claude can end its own tools, then SIGTERM and SIGKILL. Its
     containers, which the program `containers` knows, come last: the programs that started them pass the first signals
     on. `folder` is a temporary one that the run had."""
-    _end_processes(run, known)
+    remembered = {tuple(word.split(":", 1)) for word in known if ":" in word}
+
+    def remember(pid: int) -> None:
+        """A process that was found by its parent could not be found again after the parent's death."""
+        remembered.add((str(pid), processes.start_identity(pid)))
+
+    end_processes(lambda: _living(run, remembered), _STEPS, remember)
     end_containers(containers, run)
     if folder:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _end_processes(run: str, known: Sequence[str]) -> None:
-    remembered = {tuple(word.split(":", 1)) for word in known if ":" in word}
-    for number, patience in _STEPS:
-        deadline = time.monotonic() + patience
-        signalled: set[int] = set()
-        while time.monotonic() < deadline:
-            living = _living(run, remembered)
-            if not living:
-                return
-            for pid in living - signalled:
-                signalled.add(pid)
-                # A process that was found by its parent could not be found again after the parent's death.
-                remembered.add((str(pid), processes.start_identity(pid)))
-                signals.send(pid, number)
-            time.sleep(_POLL)
 
 
 def _living(run: str, remembered: Iterable[tuple[str, ...]]) -> set[int]:

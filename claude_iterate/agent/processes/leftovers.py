@@ -10,13 +10,12 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
-from claude_iterate.agent.command.environment import CONTAINER_LABEL, RUN_VARIABLE
+from claude_iterate.agent.command.command_line import CONTAINER_LABEL, RUN_VARIABLE
 from claude_iterate.system import processes, signals
 
-_POLITE = 0.5
-_PATIENCE = 5.0
+_STEPS = ((signal.SIGTERM, 0.5), (signal.SIGKILL, 4.5))
 _POLL = 0.02
 _COLLAPSE = 3.0
 """Seconds in which the kernel has ended everything in a sandbox. Usually it takes a few milliseconds."""
@@ -96,21 +95,41 @@ def end_marked(run: str, containers: str = "") -> tuple[str, ...]:
     return ended
 
 
-def _end(run: str, known: tuple[int, ...], also: Callable[[], set[int]]) -> tuple[str, ...]:
-    names: dict[int, str] = {}
+def end_processes(
+    find: Callable[[], set[int]], steps: Sequence[tuple[int, float]], before_signal: Callable[[int], None]
+) -> set[int]:
+    """Signal what `find` finds, for so many seconds with each signal; returns what still lives."""
     living: set[int] = set()
-    began = time.monotonic()
-    while (waited := time.monotonic() - began) < _PATIENCE:
-        living = {*find_leftovers(run), *also()} - set(known) - _SURVIVORS
-        if not living:
-            break
-        for pid in living:
-            names.setdefault(pid, processes.describe(pid))
-            signals.send(pid, signal.SIGTERM if waited < _POLITE else signal.SIGKILL)
-        time.sleep(_POLL)
+    for number, patience in steps:
+        deadline = time.monotonic() + patience
+        signalled: set[int] = set()
+        while time.monotonic() < deadline:
+            living = find()
+            if not living:
+                return living
+            for pid in living - signalled:
+                before_signal(pid)
+                signals.send(pid, number)
+            signalled |= living
+            time.sleep(_POLL)
+    return living
+
+
+def _end(run: str, known: tuple[int, ...], also: Callable[[], set[int]]) -> tuple[str, ...]:
+    """A line for each process that was ended."""
+    names: dict[int, str] = {}
+
+    def name(pid: int) -> None:
+        names.setdefault(pid, processes.describe(pid))
+
+    living = end_processes(
+        lambda: {*find_leftovers(run), *also()} - set(known) - _SURVIVORS,
+        _STEPS,
+        name,
+    )
     # What survives SIGKILL (it waits for a device, or belongs to another user) is not waited for a second time.
     _SURVIVORS.update(living)
-    return tuple(name for pid, name in names.items() if pid not in living)
+    return tuple(line for pid, line in names.items() if pid not in living)
 
 
 def end_containers(program: str, run: str) -> None:

@@ -67,7 +67,7 @@ class Translator:
         found: list[Event] = [event for line in lines for event in self.translate(line)]
         used = self._usage.news()
         if not self._paid:
-            return [_unpaid(event) for event in found]
+            return [_without_cost(event) for event in found]
         return found if used is None else [*found, used]
 
     def translate(self, line: bytes) -> list[StreamEvent]:
@@ -161,7 +161,7 @@ class Translator:
         return [event]
 
 
-def _unpaid(event: Event) -> Event:
+def _without_cost(event: Event) -> Event:
     if not isinstance(event, events.ResultReported):
         return event
     none = events.Tokens()

@@ -95,7 +95,7 @@ def _clock(found: re.Match[str], now: float, zones: Zones) -> float | None:
     try:
         moment = here.replace(hour=hour, minute=minute, second=0, microsecond=0)
         if found["month"]:
-            return _dated(found, moment, here)
+            return _on_date(found, moment, here)
     except ValueError:
         return None
     just_passed = here - timedelta(seconds=JUST_PASSED)
@@ -103,14 +103,14 @@ def _clock(found: re.Match[str], now: float, zones: Zones) -> float | None:
     return next(one for one in nearest if one > just_passed).timestamp()
 
 
-def _dated(found: re.Match[str], moment: datetime, here: datetime) -> float | None:
+def _on_date(found: re.Match[str], moment: datetime, here: datetime) -> float | None:
     month = _MONTHS.get(found["month"][:3].lower())
     if month is None:
         return None
-    dated = moment.replace(year=int(found["year"] or here.year), month=month, day=int(found["day"]))
-    if not found["year"] and dated < here - timedelta(days=180):
-        dated = dated.replace(year=dated.year + 1)
-    return dated.timestamp()
+    named = moment.replace(year=int(found["year"] or here.year), month=month, day=int(found["day"]))
+    if not found["year"] and named < here - timedelta(days=180):
+        named = named.replace(year=named.year + 1)
+    return named.timestamp()
 
 
 def _zone(name: str | None, zones: Zones) -> tzinfo | None:
