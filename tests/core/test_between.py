@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from msgspec.structs import replace
 
@@ -15,15 +18,19 @@ from claude_iterate.core.events import (
     IterationStarted,
     LimitReported,
     Outcome,
+    PatternSeen,
     Requested,
     ResultReported,
     Resumed,
     ReviewFinished,
     ReviewStarted,
     RunStarted,
+    ScriptResult,
     StatusChanged,
     StopRequested,
+    StopScriptsRun,
     TaskStarted,
+    Trip,
     VerificationFinished,
     VerificationStarted,
     WaitEnded,
@@ -32,7 +39,7 @@ from claude_iterate.core.events import (
 from claude_iterate.core.events.enums import Cause, Kind, Verb, Why
 from claude_iterate.core.events.run import Breaker, Claim, Requests, Streaks, Waiting
 from claude_iterate.core.reports.status import Change, Status
-from claude_iterate.core.rules.between import decide
+from claude_iterate.core.rules.between import BETWEEN_RULES, decide
 from claude_iterate.core.rules.breaker import budget
 from claude_iterate.core.rules.during import decide_running
 from claude_iterate.core.rules.facts import Facts
@@ -446,3 +453,57 @@ def test_an_iteration_ends_waits_and_keeps_the_last_report() -> None:
     assert (after.waiting.waits, after.waiting.waited, after.status) == (0, 0.0, MORE)
     fine = reduce(waited, Entry(1, 5.0, 5.0, IterationFinished(1, Outcome(Kind.OK, "words"), MORE)))
     assert fine.findings == ""
+
+
+def test_the_first_of_all_reasons_to_end_wins() -> None:
+    """A run for which every reason holds ends with the first; without that one with the next, in a fixed order."""
+    seen, said = PatternSeen("STUCK", "STUCK"), StopScriptsRun(9, (ScriptResult("./stop", 0),))
+    trip = Trip("no_progress", "after 3 iterations without progress", "000001-x", 0.0)
+    all_of_it = RunState(
+        iterations=9,
+        cost_usd=9.0,
+        last_status=Status(True, blocked="help"),
+        last_outcome=Outcome(Kind.AUTH),
+        claim=Claim(1, VerificationFinished(1, True)),
+        requests=Requests(stop=StopRequested("SIGINT")),
+        streaks=Streaks(idle_iterations=2, denied="Bash(npm:*)", denials=2),
+        breaker=Breaker(3, 3, 5, "e", "e", 2, trip, "", seen, said),
+    )
+    known = facts(99, max_iterations=9, max_duration=9, max_cost_usd=1.0, test_failures=2, checks=("true",))
+    crash, failed = Outcome(Kind.CRASH), Claim(1, VerificationFinished(1, False, "red"))
+    for reason, changed in (
+        ("completed", {"claim": failed}),
+        ("interrupted", {"requests": Requests()}),
+        ("duration", {}),
+        ("verification_failed", {"claim": Claim(), "last_status": Status(False, blocked="help")}),
+        ("blocked", {"last_status": None}),
+        ("agent_failed", {"last_outcome": crash}),
+        ("agent_failed", {"streaks": Streaks(idle_iterations=2)}),
+        ("agent_failed", {"last_outcome": None}),
+        ("same_error", {"breaker": replace(all_of_it.breaker, errors=0)}),
+        ("no_progress", {"breaker": replace(all_of_it.breaker, errors=0, unmoved=0)}),
+        ("test_failures", {"breaker": Breaker(trip=trip, pattern=seen, scripts=said)}),
+        ("pattern", {"breaker": Breaker(trip=trip, scripts=said)}),
+        ("script", {"breaker": Breaker(trip=trip)}),
+        ("no_progress", {"breaker": Breaker()}),
+        ("stagnation", {"streaks": Streaks()}),
+        ("budget", {"cost_usd": 0.0}),
+        ("max_iterations", {}),
+    ):
+        verdict = decide(all_of_it, known)
+        assert isinstance(verdict, Finish)
+        assert verdict.reason == reason
+        all_of_it = replace(all_of_it, **changed)
+        if reason == "duration":
+            known = facts(9, max_iterations=9, max_cost_usd=1.0, test_failures=2, checks=("true",), max_attempts=1)
+            known = replace(known, stagnates=True)
+
+
+def test_the_explanation_names_the_rules_in_their_order() -> None:
+    """docs/explanation/how-a-run-decides.md cannot disagree with the rules about what comes first, so no rule moves
+    by accident."""
+    page = Path(__file__).parents[2] / "docs" / "explanation" / "how-a-run-decides.md"
+    text = page.read_text(encoding="utf-8").split("## Between iterations")[1].split("\n## ")[0]
+    known = {rule.__name__ for rule in BETWEEN_RULES}
+    named = [name for name in re.findall(r"`(\w+)`", text) if name in known]
+    assert named == [rule.__name__ for rule in BETWEEN_RULES]
