@@ -170,18 +170,13 @@ def compose(project: Project, layout: Layout, request: RunRequest, goal: str | N
     return composed
 
 
-def find_claude(project: Project, layout: Layout | None) -> str:
-    """The program, or an AgentProblem. Called before a workspace is made."""
+def find_claude(project: Project, layout: Layout | None, must_answer: bool = False) -> None:
+    """An AgentProblem when it is not installed, or cannot tell its version. Called before a workspace is made."""
     settings = project.settings_for(layout).settings if layout is not None else project.resolved.settings
     if settings.sandbox.kind not in {"none", "bwrap"}:  # a container has a Claude of its own
-        return settings.claude.command[0]
-    return discovery.find(settings.claude, project.environ, project.root)
-
-
-def refuse_broken_claude(project: Project) -> None:
-    """An AgentProblem when Claude is installed but cannot tell its version."""
-    settings = project.resolved.settings
-    if settings.sandbox.kind in {"none", "bwrap"}:  # a container has a Claude of its own
+        return
+    discovery.find(settings.claude, project.environ, project.root)
+    if must_answer:
         discovery.version(settings.claude, project.environ, project.root)
 
 

@@ -120,7 +120,7 @@ def _with_answers(
         return run_checks.prepare(project, layout, request.with_settings(answers), user)
     run = run_checks.prepare(project, layout, request, user)
     if permissions.are_decided(run.settings, project):
-        user.note("The permissions were set by another command meanwhile; your answers were not saved.")
+        user.note("Another command has set the permissions meanwhile, so your answers were not saved.")
         return run
     save_answers(layout, answers)
     change = f"claude-iterate config -w {layout.name} claude.permission_mode MODE"
@@ -174,7 +174,7 @@ def _enclose(spec: RunSpec, sandbox: Sandbox, layout: Layout, tree: Worktree | N
 
 
 def make_spec(run: PreparedRun, identity: str, agent: Agent, before: Inheritance) -> RunSpec:
-    """What the run with this id is to do. It goes on where `before` ended. Nothing is written."""
+    """What the run with this id is to do. It continues where `before` ended. Nothing is written."""
     project, layout, settings, request = run.project, run.layout, run.settings, run.request
     texts = TextSource(project, layout, settings, run.mode)
     carried, resumed = before.carried, before.resumed
@@ -299,7 +299,7 @@ def _run_engine(
 
 
 def _sinks_for_run(spec: RunSpec, request: RunRequest, warn: Callable[[str, str], None], place: RunFolder) -> Fanout:
-    """All sinks as one. What goes wrong in a sink becomes a warning; the run goes on."""
+    """All sinks as one. What goes wrong in a sink becomes a warning; the run continues."""
     settings, sinks = spec.settings, list[Sink]()
     try:
         log = TextLog(
@@ -331,6 +331,6 @@ def _sinks_for_run(spec: RunSpec, request: RunRequest, warn: Callable[[str, str]
 
     def report_failure(sink: str, error: Exception) -> None:
         text = f"{sink} failed and is left out: {type(error).__name__}: {error}"
-        warn(text, "The run goes on without it.")
+        warn(text, "The run continues without it.")
 
     return Fanout(sinks, report_failure)

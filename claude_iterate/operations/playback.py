@@ -134,7 +134,7 @@ class RecordedPace:
         self._elapsed, self._wall = max(before, entry.elapsed), entry.at
 
     def _let_pass(self, entry: Entry, before: float, gap: float, pause: float, tick: Callable[[float], None]) -> None:
-        """The clocks go on evenly during the pause, however much was cut from it."""
+        """The clocks move evenly during the pause, however much was cut from it."""
         parts = max(1, int(pause / TICK))
         for part in range(1, parts + 1):
             self._wait(pause / parts)
@@ -174,17 +174,13 @@ def find_run(layout: Layout) -> ShownRun:
     journal_reader.refuse_newer_journals(layout)
     run = next(journal_reader.newest_runs(layout), "")
     started = journal_reader.beginning(layout.journal(run)) if run else None
-    if started is None:
-        raise _no_run(layout)
-    return ShownRun(run, started, is_alive=False)
-
-
-def _no_run(layout: Layout) -> WorkspaceProblem:
+    if started is not None:
+        return ShownRun(run, started, is_alive=False)
     name = layout.name
     if torn := [run for run in layout.run_ids() if layout.journal(run).is_file()]:
-        said = f"Nothing runs in {name}, and the journal of its last run, {torn[-1]}, has lost its beginning."
-        return WorkspaceProblem(said, f"Its log may be whole: claude-iterate logs {name} --run {torn[-1]}")
-    return WorkspaceProblem(f"{name} has no run yet.", f"Start one: claude-iterate run {name} --detach")
+        said = f"{name} is not running, and the journal of its last run, {torn[-1]}, has lost its beginning."
+        raise WorkspaceProblem(said, f"Its log may be whole: claude-iterate logs {name} --run {torn[-1]}")
+    raise WorkspaceProblem(f"{name} has no run yet.", f"Start one: claude-iterate run {name} --detach")
 
 
 class AttachedRun:

@@ -234,7 +234,7 @@ class Cast(io.StringIO):
         return True
 
     def pass_time(self, seconds: float) -> None:
-        """The clock goes on."""
+        """The clock moves on."""
         self._now += seconds
 
     def write(self, text: str, /) -> int:

@@ -141,13 +141,13 @@ def warnings(run: PreparedRun, before: Inheritance) -> list[Warned]:
     if problem := notes.trouble(run.layout):
         found.append(Warned(f"Notes do not reach Claude: {problem}.", f"Fix that in {run.layout.folder}"))
     if before.trip is not None and request.is_real_run:
-        hint = "stop.cooldown is over, so one trial iteration is allowed. If it moves nothing, the run ends."
+        hint = "stop.cooldown is over, so one trial iteration is allowed. If it makes no progress, the run ends."
         found.append(Warned(breaker.refusal(run.name, before.trip), hint))
     return found
 
 
 def agent_warnings(settings: Settings, version: str, known: Known) -> list[Warned]:
-    """That Claude Code is too old, or does not know what a setting needs. The run goes on without it."""
+    """That Claude Code is too old, or does not know what a setting needs. The run continues without it."""
     found = []
     if claude_versions.is_older(version):
         text = f"{version} is older than {claude_versions.OLDEST}, the oldest that claude-iterate was tested with."

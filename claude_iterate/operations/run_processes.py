@@ -41,7 +41,7 @@ _INTERRUPTED = 130
 
 
 class Start(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Which workspace is run, and how. `project_settings` are those of the whole command. `outlives`: the run goes on
+    """Which workspace is run, and how. `project_settings` are those of the whole command. `outlives`: the run continues
     when the program that started it is gone."""
 
     root: str
@@ -162,12 +162,14 @@ class RunProcess:
         code = self._process.wait()
         how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with {code}"
         said = f"The process of the run (pid {self.pid}) {how} before it could say how the run ended."
-        return Refused(said, "Run it again: it goes on where it was.", exit_code=128 - code if code < 0 else code or 1)
+        return Refused(
+            said, "Run it again: it continues where it was.", exit_code=128 - code if code < 0 else code or 1
+        )
 
 
 class _NonInteractiveUser:
     """Implements `operations.user.User`: there is no user to ask, and what is said reaches the program. When that is
-    gone, the run goes on as it was asked to."""
+    gone, the run continues if it was asked to."""
 
     can_answer = False
 

@@ -67,10 +67,9 @@ def _running(layout: Layout) -> tuple[str, int]:
     if who is None:
         raise WorkspaceProblem(f"Nothing runs in the workspace {name!r}.", f"Start it: claude-iterate run {name}")
     if not who:
-        busy = f"A run of {name!r} is on, but its lock and its journal were deleted, so it cannot be asked."
-        raise WorkspaceProblem(
-            busy, "It writes them again when its iteration ends; or end it with Ctrl-C where it runs."
-        )
+        busy = f"{name!r} is running, but its lock and its journal were deleted, so it cannot be asked."
+        hint = "It restores them when its iteration ends. To end it now, press Ctrl-C where it runs."
+        raise WorkspaceProblem(busy, hint)
     run, pid = str(who.get("run", "")), who.get("pid")
     if not isinstance(pid, int) or not (layout.runs / run).is_dir() or not run:
         busy = f"The workspace {name!r} is busy ({_printable(run) or 'unknown'}), but no run has begun."

@@ -33,13 +33,13 @@ _NOW = _COLUMNS.index("NOW")
 _LEAST = 12
 """Columns of the terminal that NOW gets at least."""
 _HELP = """\
-p  pause, or go on after a pause        s  stop after this iteration
+p  pause, or resume after a pause       s  stop after this iteration
 k  skip: end this iteration             n  leave a note for the next iteration
-r  retry: end a wait now                q  leave; the run goes on
+r  retry: end a wait now                q  leave; the run continues
 up, down: another workspace             ?  this help\
 """
 _LEAVE_OR_STOP = """\
-l  leave; the run goes on
+l  leave; the run continues
 s  stop after this iteration
 n  stop now
 Escape: keep watching\
@@ -62,7 +62,6 @@ class LeaveOrStop(ModalScreen[str]):
     ]
 
     def compose(self) -> ComposeResult:
-        """The question."""
         yield Static(_LEAVE_OR_STOP, markup=False)
 
 
@@ -102,7 +101,6 @@ class WatchScreen(App[None]):
         self._chosen = ""
 
     def compose(self) -> ComposeResult:
-        """A table unless there is one workspace, the picture, the last answer, the keys."""
         if not self._only:
             yield DataTable(cursor_type="row")
         with VerticalScroll(can_focus=self._only):
@@ -112,7 +110,6 @@ class WatchScreen(App[None]):
         yield Footer()
 
     def on_mount(self) -> None:
-        """Look at once, then twice a second."""
         if not self._only:
             table = self.query_one(DataTable)
             for name in _COLUMNS:
@@ -122,11 +119,9 @@ class WatchScreen(App[None]):
         self.set_interval(_PAUSE, self.look)
 
     def on_resize(self) -> None:
-        """The picture is made for the size."""
         self._draw(time.time())
 
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
-        """Another workspace is chosen."""
         self._chosen = str(event.row_key.value)
         self._draw(time.time())
 
@@ -191,14 +186,18 @@ class WatchScreen(App[None]):
         picture.update(_text(watched_workspace.lines(seen, at, columns, rows)) if seen is not None else empty)
 
     def action_ask(self, verb: str) -> None:
-        """The same request as the command; `p` after a pause means go on."""
-        watched, seen = self._watched.get(self._chosen), self._seen.get(self._chosen)
-        if watched is None or seen is None:
-            return
-        if verb == "pause" and seen.story is not None and seen.story.state.paused:
+        """The same request as the command; `p` after a pause means resume."""
+        seen = self._seen.get(self._chosen)
+        if verb == "pause" and seen is not None and seen.story is not None and seen.story.state.paused:
             verb = "resume"
-        self._answer(f"{verb}: asked ...")
-        self.run_worker(lambda: self._send_request(watched.layout, verb), thread=True, exclusive=False)
+        self._request(verb)
+
+    def _request(self, verb: str, now: bool = False) -> None:
+        watched = self._watched.get(self._chosen)
+        if watched is not None:
+            layout = watched.layout
+            self._answer(f"{verb}: asked ...")
+            self.run_worker(lambda: self._send_request(layout, verb, now), thread=True, exclusive=False)
 
     def action_interrupt(self) -> None:
         """Ctrl-C; the second time it leaves."""
@@ -208,15 +207,12 @@ class WatchScreen(App[None]):
         self.push_screen(LeaveOrStop(), self._on_choice)
 
     def _on_choice(self, wanted: str | None) -> None:
-        watched = self._watched.get(self._chosen)
-        if wanted == "leave" or watched is None:
+        if wanted == "leave":
             self.exit()
-        elif wanted in {"stop", "now"}:
-            self._answer("stop: asked ...")
-            layout = watched.layout
-            self.run_worker(lambda: self._send_request(layout, "stop", wanted == "now"), thread=True, exclusive=False)
+        elif wanted:
+            self._request("stop", now=wanted == "now")
 
-    def _send_request(self, layout: Layout, verb: str, now: bool = False) -> None:
+    def _send_request(self, layout: Layout, verb: str, now: bool) -> None:
         try:
             said = ask(layout, verb, now).text
         except ExpectedError as problem:
@@ -224,13 +220,11 @@ class WatchScreen(App[None]):
         self.call_from_thread(self._answer, said)
 
     def action_note(self) -> None:
-        """Ask for the text of a note."""
         field = self.query_one(Input)
         field.add_class("asked")
         field.focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Leave the note."""
         watched = self._watched.get(self._chosen)
         if event.value.strip() and watched is not None:
             try:
@@ -252,7 +246,6 @@ class WatchScreen(App[None]):
         self.set_focus(None if self._only else self.query_one(DataTable))
 
     def action_explain(self) -> None:
-        """The keys, in words."""
         shown = str(self.query_one("#answer", Static).content)
         self._answer("" if shown == _HELP else _HELP)
 

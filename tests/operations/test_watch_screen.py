@@ -153,7 +153,7 @@ def test_keys_ask_as_the_commands_do(layout: Layout) -> None:
             await pilot.pause()
             assert "Nothing runs in the workspace 'w'. Start it: claude-iterate run w" in answer(app)
         await pilot.press("question_mark")
-        assert "leave; the run goes on" in answer(app)
+        assert "leave; the run continues" in answer(app)
 
     play(app, (80, 24), press)
 

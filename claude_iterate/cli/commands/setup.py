@@ -239,10 +239,8 @@ def _compose(
     """Let Claude write them; the workspace and the size of the text."""
     if not asked.dry_run:
         _restore_metadata(project, layout, mode)
-        instructions.find_claude(project, layout)
+        instructions.find_claude(project, layout, must_answer=layout is None and goal is not None)
     if layout is None:
-        if goal is not None and not asked.dry_run:
-            instructions.refuse_broken_claude(project)
         layout = project.create(name, mode, settings)
     elif not asked.dry_run:
         instructions.change_workspace(layout, mode, settings)

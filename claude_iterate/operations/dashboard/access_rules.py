@@ -75,7 +75,7 @@ _PRINTED = "Open the address that `claude-iterate dashboard` printed; the token 
 
 
 def refuse_or_redirect(visit: Visit, keys: AccessKeys) -> AccessAnswer | None:
-    """None when the request may go on."""
+    """None when the request is allowed."""
     if len(visit.hosts) != 1 or not _is_own_host(visit.hosts[0], keys):
         hint = "Use the printed address. To listen under another name: claude-iterate dashboard --host NAME"
         return AccessAnswer(421, "This is not the address of the dashboard.", hint)

@@ -49,7 +49,7 @@ _TICK = 10.0
 _LARGEST = 2 * notes.LARGEST
 _VERBS = (
     ("pause", "Pause", "Let this iteration finish, then hold."),
-    ("resume", "Resume", "Go on after the pause."),
+    ("resume", "Resume", "Continue after the pause."),
     ("retry", "Retry", "End the wait and try again now."),
     ("skip", "Skip", "End this iteration now and begin the next?"),
     ("stop", "Stop", "End the run after this iteration?"),
