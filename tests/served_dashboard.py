@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -114,31 +113,18 @@ class Stream:
         self._answer = self._connection.getresponse()
         assert self._answer.status == 200, self._answer.read()
 
-    def next(self, *kinds: str) -> tuple[str, dict[str, Any], str]:
-        """The next event of these kinds: its kind, its document, its id. At the end of the stream: `end`."""
-        kind, data, identity = "", "", ""
+    def next(self, *kinds: str) -> tuple[str, dict[str, Any]]:
+        """The next event of these kinds, and its document. At the end of the stream: `end`."""
+        kind, data = "", ""
         while line := self._answer.readline():
             name, _, value = line.decode().rstrip("\n").partition(": ")
             kind = value if name == "event" else kind
             data = value if name == "data" else data
-            identity = value if name == "id" else identity
             if not name and kind:
                 if not kinds or kind in kinds:
-                    return kind, json.loads(data), identity
+                    return kind, json.loads(data)
                 kind = ""
-        return "end", {}, ""
-
-    def ended(self) -> threading.Event:
-        """Set when the stream is over."""
-        over = threading.Event()
-
-        def read() -> None:
-            while self.next()[0] != "end":
-                pass
-            over.set()
-
-        threading.Thread(target=read, daemon=True).start()
-        return over
+        return "end", {}
 
     def close(self) -> None:
         self._answer.close()

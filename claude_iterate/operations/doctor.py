@@ -323,9 +323,9 @@ def _can_be_repaired(layout: Layout) -> bool:
 def _stale_outside(project: Project) -> Iterator[Finding]:
     """What killed commands left outside of the workspaces."""
     now = time.time()
-    folders = (project.workspaces_folder, project.templates_folder, project.global_templates_folder)
+    places = (project.workspaces_folder, project.templates_folder, project.global_templates_folder)
     for path in (
-        *(path for folder in folders for path in leftover_files.stale_folders(folder, now)),
+        *(path for folder in places for path in leftover_files.stale_folders(folder, now)),
         *leftover_files.stale_files(project.archive_folder, now),
         *leftover_files.stale_files(settings_reader.user_folder(project.environ), now),
         *leftover_files.stale_files(project.root, now, PROJECT_FILES),

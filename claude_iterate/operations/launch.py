@@ -32,13 +32,13 @@ from claude_iterate.operations.playback import console_for
 from claude_iterate.operations.project_commands import find_test_command
 from claude_iterate.operations.prompt_texts import TextSource
 from claude_iterate.operations.run_request import PreparedRun, RunRequest
-from claude_iterate.operations.user import User, ask_first_questions, save_answers, was_asked
+from claude_iterate.operations.user import User, ask_first_questions, save_answers
 from claude_iterate.project.worktrees import Worktree
 from claude_iterate.sinks.fanout import Fanout, Sink
 from claude_iterate.sinks.notifier import Notifier
 from claude_iterate.sinks.safe_stream import forces_color
 from claude_iterate.sinks.text_log import TextLog
-from claude_iterate.workspace import creation, leftover_files, metadata_updates, plan_file
+from claude_iterate.workspace import creation, leftover_files, metadata, metadata_updates, plan_file
 from claude_iterate.workspace.files.folders import explain_write_errors
 from claude_iterate.workspace.inheritance import Inheritance, inherit
 from claude_iterate.workspace.journal_writer import JournalWriter
@@ -77,7 +77,7 @@ def launch(project: Project, layout: Layout, request: RunRequest, user: User) ->
     cassette = choose_cassette(layout, request.cassette, run.mode.name) if request.cassette else None
     with contextlib.ExitStack() as stack:
         agent = _find_claude(stack, run)
-        asks = request.purpose == Purpose.RUN and not was_asked(layout)  # while it certainly exists
+        asks = request.purpose == Purpose.RUN and not metadata.read(layout.metadata).asked  # while it certainly exists
         answers = run_checks.missing_permissions(run, user)
         if answers is None:
             run_checks.require_permissions(run, agent.version)

@@ -55,10 +55,11 @@ class Root:
 
 class Commands(msgspec.Struct, frozen=True):
     """`proposed` are commands by `test`, `build` and `lint`; `suggested` are those that Claude may be allowed to run,
-    in the order in which a user is asked about them."""
+    in the order in which a user is asked about them. `kind` is the kind of project, empty for an unknown one."""
 
     proposed: Mapping[str, str] = {}
     suggested: tuple[str, ...] = ()
+    kind: str = ""
 
 
 def _node(root: Root) -> Commands:
@@ -158,30 +159,21 @@ _KINDS: tuple[tuple[str, tuple[str, ...], Commands | Callable[[Root], Commands]]
 adds what the earlier ones lack, so a Python project whose Makefile has a target `lint` gets `make lint`."""
 
 
-class Detected(msgspec.Struct, frozen=True):
-    """`kind` is the first kind that was recognised, empty for none; its commands, with those of later kinds."""
-
-    kind: str = ""
-    commands: Commands = Commands()
-
-
-def detect(folder: Path) -> Detected:
-    """What the files in the root of a project say."""
+def detect(folder: Path) -> Commands:
+    """What the files in the root of a project say: its kind is the first that is recognised."""
     root = Root(folder)
     kinds = [(kind, found(root) if callable(found) else found) for kind, files, found in _KINDS if root.has(*files)]
     proposed: dict[str, str] = {}
     for _, found in kinds:
         proposed = {**found.proposed, **proposed}
     suggested = dict.fromkeys(command for _, found in kinds for command in found.suggested)
-    commands = Commands(
-        {word: proposed[word] for word in WORDS if word in proposed}, tuple(suggested)[:_MOST_SUGGESTED]
-    )
-    return Detected(kinds[0][0] if kinds else "", commands)
+    known = {word: proposed[word] for word in WORDS if word in proposed}
+    return Commands(known, tuple(suggested)[:_MOST_SUGGESTED], kinds[0][0] if kinds else "")
 
 
 def find_test_command(settings: Settings, root: Path) -> str:
     """What tests this project: as the settings say, or as its files do; empty where neither does."""
-    return settings.commands.test or detect(root).commands.proposed.get("test", "")
+    return settings.commands.test or detect(root).proposed.get("test", "")
 
 
 def propose_commands(project: Project) -> tuple[Mapping[str, str], str]:
@@ -190,7 +182,7 @@ def propose_commands(project: Project) -> tuple[Mapping[str, str], str]:
     if any(f"commands.{word}" in project.resolved.origins for word in WORDS):
         return {}, ""
     found = detect(project.root)
-    proposed = found.commands.proposed
+    proposed = found.proposed
     if not proposed:
         return {}, ""
     target = settings_writer.project_target(project.root)

@@ -89,7 +89,7 @@ def missing_permissions(run: PreparedRun, user: User) -> dict[str, Any] | None:
     sandbox = run.settings.sandbox.kind
     if sandbox == "none":
         sandbox = "" if probe("bwrap", project.environ).problem else "bwrap"
-    return user.choose_permissions(detect(project.root).commands.suggested, sandbox)
+    return user.choose_permissions(detect(project.root).suggested, sandbox)
 
 
 def require_permissions(run: PreparedRun, version: str) -> None:

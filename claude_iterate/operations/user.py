@@ -49,11 +49,6 @@ class User(Protocol):
         """The plan with the user's keys or answers in it, for as long as the run lasts."""
 
 
-def was_asked(layout: Layout) -> bool:
-    """True when the user has answered before."""
-    return metadata.read(layout.metadata).asked
-
-
 def ask_first_questions(project: Project, settings: Settings, user: User) -> dict[str, Any]:
     """The answers as settings, by dotted key."""
     found: dict[str, Any] = {}

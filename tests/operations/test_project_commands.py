@@ -72,7 +72,7 @@ def test_the_kind_of_project_says_how_it_is_tested(
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     found = detect(tmp_path)
-    assert (found.kind, dict(found.commands.proposed)) == (kind, commands)
+    assert (found.kind, dict(found.proposed)) == (kind, commands)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_suggestions_come_from_the_files_in_the_root(
     """Tests, builds and checks only; a file that makes no sense suggests nothing."""
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    assert detect(tmp_path).commands.suggested == wanted
+    assert detect(tmp_path).suggested == wanted
 
 
 def test_what_cannot_be_read_suggests_nothing(tmp_path: Path) -> None:
@@ -110,11 +110,11 @@ def test_what_cannot_be_read_suggests_nothing(tmp_path: Path) -> None:
     (tmp_path / "package.json").mkdir()
     (tmp_path / "Makefile").symlink_to(tmp_path / "nowhere")
     (tmp_path / "justfile").write_text("x" * 3_000_000 + "\ntest:\n")
-    assert detect(tmp_path).commands == Commands()
+    assert detect(tmp_path) == Commands()
     assert detect(tmp_path / "missing").kind == ""
     for name in ("Cargo.toml", "go.mod", "mix.exs", "gradlew", "pom.xml"):
         (tmp_path / name).touch()
-    assert len(detect(tmp_path).commands.suggested) == 8
+    assert len(detect(tmp_path).suggested) == 8
 
 
 def test_a_proposal_is_written_once_and_said(tmp_path: Path) -> None:
