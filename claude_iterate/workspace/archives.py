@@ -121,14 +121,10 @@ def find(folder: Path, name: str, or_newest: bool = False) -> Archive:
 
 def _paths(folder: Path) -> list[Path]:
     try:
-        with os.scandir(folder) as entries:
-            return [Path(entry.path) for entry in entries if _is_archive(entry)]
+        named = [path for path in folder.iterdir() if names.is_acceptable(path.name.removesuffix(ENDING))]
     except FileNotFoundError:
         return []
-
-
-def _is_archive(entry: os.DirEntry[str]) -> bool:
-    return names.is_acceptable(entry.name.removesuffix(ENDING)) and (entry.name.endswith(ENDING) or entry.is_dir())
+    return [path for path in named if path.name.endswith(ENDING) or path.is_dir()]
 
 
 def _read(path: Path) -> Archive:

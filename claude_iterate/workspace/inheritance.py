@@ -134,16 +134,15 @@ def _resume(layout: Layout, newest: str, state: RunState, unfinished: _Unfinishe
         )
     resumed = resume_from(run, before, journal_reader.age(layout.journal(run)))
     carried = replace(before.carried, report=None if redefined else carry_over(before).report)
-    if run == newest:
-        return Inheritance(carried, resumed, killed, reset_by=_reset_cause(layout, carry_over(before), False))
-    handed = _totals_after(state)
-    # What the killed run spent comes with its state; carried is all the rest, including what was spent since.
-    since = max(0.0, handed.cost_usd - carry_over(before).cost_usd)
-    cost, partly = carried.cost_usd + since, handed.cost_is_lower_bound
-    carried = replace(carried, cost_usd=cost, cost_is_lower_bound=partly, runs=max(0, handed.runs - 1))
-    # A proof made since then decides; a claim is judged again, or dropped if the instructions changed.
-    findings = state.findings if state.proof is not None else handed.findings or resumed.findings
-    resumed = replace(resumed, findings=findings)
-    if redefined:
-        resumed = replace(resumed, last_status=None, claim=replace(resumed.claim, proof=None))
+    if run != newest:
+        handed = _totals_after(state)
+        # What the killed run spent comes with its state; carried is all the rest, including what was spent since.
+        since = max(0.0, handed.cost_usd - carry_over(before).cost_usd)
+        cost, partly = carried.cost_usd + since, handed.cost_is_lower_bound
+        carried = replace(carried, cost_usd=cost, cost_is_lower_bound=partly, runs=max(0, handed.runs - 1))
+        # A proof made since then decides; a claim is judged again, or dropped if the instructions changed.
+        findings = state.findings if state.proof is not None else handed.findings or resumed.findings
+        resumed = replace(resumed, findings=findings)
+        if redefined:
+            resumed = replace(resumed, last_status=None, claim=replace(resumed.claim, proof=None))
     return Inheritance(carried, resumed, killed, reset_by=_reset_cause(layout, carry_over(before), False))

@@ -39,7 +39,6 @@ _MILESTONES = frozenset(
         events.RunFinished,
     }
 )
-_KEPT_IN_MEMORY = 16 * 1024 * 1024
 _LINE_FEED = 10
 SIZE = 32 * 1024
 """Enough for dozens of entries; the end of an iteration and of the run takes three."""
@@ -90,15 +89,12 @@ class JournalWriter:
 
     def append(self, *entries: events.Entry) -> None:
         """Take entries; they are on disk after the next `write_out`."""
-        full = len(self._buffer) >= _KEPT_IN_MEMORY
         kept: list[events.Entry] = []
         for entry in entries:
             kind = type(entry.event)
             if kind in _MILESTONES:
                 self._milestone = self._look_due = True
-            if full and kind.__name__ in WORDS:
-                self._left_out += 1
-            elif kind in FLOODS:
+            if kind in FLOODS:
                 kept += self._floods.thin_out(entry)
             else:
                 kept.append(abridge(entry))

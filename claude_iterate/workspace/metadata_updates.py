@@ -185,14 +185,7 @@ def _earlier_completion(about: Metadata) -> Completion | None:
         return last.completion
     if about.status != "completed" or about.is_running:
         return None
-    found = Completion(
-        id=last.id,
-        finished=last.finished,
-        known_by=last.known_by,
-        progress=last.progress,
-        plan=last.plan,
-        task=about.completed_task or "",
-    )
+    found = replace(msgspec.convert(last, Completion, from_attributes=True), task=about.completed_task or "")
     proof = about.newer_verification
     if proof is not None:
         found = replace(found, known_by=proof.known_by, finished=proof.last_verification_time)

@@ -73,14 +73,29 @@ def expand_path(text: str, environ: Mapping[str, str]) -> Path:
 
 def read_document(path: Path) -> dict[str, Any]:
     """The parsed file, TOML or JSON by its ending."""
-    text = read_text(path)
-    language, parse = ("JSON", _parse_json) if path.suffix == ".json" else ("TOML", _parse_toml)
+    text, line = read_text(path), 1
+    language = "JSON" if path.suffix == ".json" else "TOML"
     try:
-        return parse(path, text)
+        document = json.loads(text) if language == "JSON" else tomllib.loads(text)
+        if isinstance(document, dict):
+            return document
+        said = "an object `{...}` is expected"
+    except json.JSONDecodeError as error:
+        said, line = error.msg, error.lineno
+    except tomllib.TOMLDecodeError as error:
+        # The position is only in the message: "... (at line 3, column 7)" or "(at end of document)".
+        said = str(error)
+        at = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", said)
+        line = int(at[1]) if at and at[1] else text.count("\n") + 1
+        said = said[: at.start()] if at else said
     except ValueError:  # Python raises a plain one for these
-        raise _syntax_problem(path, 1, language, "a number with thousands of digits") from None
+        said = "a number with thousands of digits"
     except RecursionError:
-        raise _syntax_problem(path, 1, language, "too deeply nested") from None
+        said = "too deeply nested"
+    raise SettingsProblem(
+        f"{path}, line {line}: not valid {language}: {said[:1].lower() + said[1:]}.",
+        "Fix that line, or move the file away and start again with: claude-iterate config KEY VALUE",
+    )
 
 
 def read_text(path: Path) -> str:
@@ -106,31 +121,3 @@ def _only_one(folder: Path, names: tuple[str, ...]) -> Path | None:
             "Keep one of them and move the other away.",
         )
     return there[0] if there else None
-
-
-def _parse_json(path: Path, text: str) -> dict[str, Any]:
-    try:
-        document = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise _syntax_problem(path, error.lineno, "JSON", error.msg) from None
-    if not isinstance(document, dict):
-        raise _syntax_problem(path, 1, "JSON", "an object `{...}` is expected")
-    return document
-
-
-def _parse_toml(path: Path, text: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        # The position is only in the message: "... (at line 3, column 7)" or "(at end of document)".
-        said = str(error)
-        at = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", said)
-        line = int(at[1]) if at and at[1] else text.count("\n") + 1
-        raise _syntax_problem(path, line, "TOML", said[: at.start()] if at else said) from None
-
-
-def _syntax_problem(path: Path, line: int, language: str, said: str) -> SettingsProblem:
-    return SettingsProblem(
-        f"{path}, line {line}: not valid {language}: {said[:1].lower() + said[1:]}.",
-        "Fix that line, or move the file away and start again with: claude-iterate config KEY VALUE",
-    )

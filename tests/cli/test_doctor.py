@@ -17,6 +17,7 @@ from freezegun import freeze_time
 
 from claude_iterate.core.events import IterationFinished, IterationStarted, Outcome, RunFinished
 from claude_iterate.core.events.enums import Kind
+from claude_iterate.system import processes
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import run_lock
@@ -187,7 +188,9 @@ def left() -> Iterator[subprocess.Popen[bytes]]:
 def record_run(layout: Layout, finished: bool = True, host: str = HOST) -> None:
     done = IterationFinished(1, Outcome(Kind.OK), cost_usd=0.25)
     end = [RunFinished("completed")] if finished else []
-    write(layout, RUN, [beginning(RUN, mode="iterative", pid=NOBODY, host=host), IterationStarted(1), done, *end])
+    birth = processes.start_identity(os.getpid()) if host == HOST else "elsewhere/1"
+    began = beginning(RUN, mode="iterative", pid=NOBODY, host=host, birth=birth)
+    write(layout, RUN, [began, IterationStarted(1), done, *end])
 
 
 def test_leftover_processes_are_ended(typed: Type, layout: Layout, left: subprocess.Popen[bytes]) -> None:

@@ -49,7 +49,7 @@ def test_no_iteration_begins_that_could_not_be_recorded(loop: Loop, disk: Path) 
     loop.go()
     done = loop.finish(process)
     assert done.code == 1
-    assert "Nothing more could be recorded: No space left on device" in done.err
+    assert "Nothing more can be recorded: No space left on device" in done.err
     assert "Free some space" in done.err
     assert "lost" not in done.err
     assert len(loop.events("Said")) == 30
@@ -68,7 +68,7 @@ def test_nothing_begins_on_a_full_disk(loop: Loop, disk: Path) -> None:
     (disk / "room").unlink()
     done = loop.run("-m", "4")
     assert done.code == 1
-    assert "Nothing more could be recorded: No space left on device" in done.err
+    assert "Nothing more can be recorded: No space left on device" in done.err
     assert not list(loop.state.glob("call-*.json"))
     assert [event["reason"] for event in loop.events("RunFinished")] == ["agent_failed"]
 

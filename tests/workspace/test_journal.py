@@ -14,7 +14,6 @@ import pytest
 from claude_iterate.core.events import (
     AgentExited,
     Entry,
-    ErrorPrinted,
     Event,
     GarbageSeen,
     IterationFinished,
@@ -183,21 +182,6 @@ def test_what_is_lost_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     record(writer, STARTED, FINISHED)
     writer.close()
     assert said[-1] == f"The last 2 entries of the journal are lost (full): {tmp_path / 'j'}"
-
-
-def test_only_words_are_left_out_of_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A disk that stays full must not fill the memory; what counts is kept however long it lasts."""
-    said: list[str] = []
-    monkeypatch.setattr(journal_writer, "_KEPT_IN_MEMORY", 1000)
-    disk = Disk(monkeypatch, 0)
-    writer = JournalWriter(tmp_path / "j", said.append)
-    record(writer, STARTED, *(Said("x" * 90) for _ in range(100)), FINISHED, ErrorPrinted("x"), RunFinished("stopped"))
-    disk.room = 1000_000
-    writer.close()
-    found = kinds(tmp_path / "j")
-    assert [kind for kind in found if kind != "Said"] == ["RunStarted", "IterationFinished", "RunFinished"]
-    assert len(found) < 15
-    assert f"leaves out {104 - len(found)} messages" in said[-1]
 
 
 def test_a_flood_of_garbage_is_counted(tmp_path: Path) -> None:
