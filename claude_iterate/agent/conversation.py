@@ -18,7 +18,7 @@ import msgspec
 from claude_iterate.agent.command import command_line
 from claude_iterate.agent.command.sandbox import Command, Sandbox
 from claude_iterate.agent.processes import leftovers
-from claude_iterate.agent.processes.child import Ladder, not_started
+from claude_iterate.agent.processes.child import Ladder, start_problem
 from claude_iterate.agent.processes.guardian import Guardian
 from claude_iterate.core.settings.declared import ClaudeSettings
 from claude_iterate.system import processes, signals, terminals
@@ -54,7 +54,7 @@ def converse(
         lambda name: inbox.put(name) if name in {"SIGTERM", "SIGHUP"} else None, "SIGQUIT"
     )
     try:
-        with _guard(run, command.environment, sandbox), terminals.restored_settings(0):
+        with _guard(run, command.environment, sandbox), terminals.restore_settings_afterwards(0):
             claude = _Claude(command, folder)
             threading.Thread(target=claude.watch, args=(inbox,), daemon=True, name="claude-session").start()
             return _attend(claude, inbox, terminate_grace)
@@ -80,7 +80,7 @@ class _Claude:
         try:
             self._process = subprocess.Popen(command.argv, cwd=folder, env=command.environment)
         except (OSError, ValueError) as error:
-            raise not_started("Claude", command.argv[0], error) from error
+            raise start_problem("Claude", command.argv[0], error) from error
         self.pid = self._process.pid
 
     def watch(self, inbox: SimpleQueue[str | int | None]) -> None:

@@ -68,7 +68,7 @@ class Front:
             elif changed and os.WIFCONTINUED(status):
                 suspended = False
             elif changed:
-                return _as_it_ended(status)
+                return _end_as_worker(status)
             elif suspended:  # we alone were continued. Not if both were: the user may have suspended it again since
                 suspended = False
                 os.kill(self.worker, signal.SIGCONT)
@@ -109,7 +109,7 @@ def split() -> Worker | Front:
     return Front(worker, hears, before)
 
 
-def _as_it_ended(status: int) -> int:
+def _end_as_worker(status: int) -> int:
     if not os.WIFSIGNALED(status):
         return os.WEXITSTATUS(status)
     number = os.WTERMSIG(status)

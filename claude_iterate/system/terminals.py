@@ -28,7 +28,7 @@ _MOMENT = 0.5
 
 
 @contextlib.contextmanager
-def restored_settings(handle: int) -> Iterator[None]:
+def restore_settings_afterwards(handle: int) -> Iterator[None]:
     """Restore the terminal's settings afterwards: a program that is killed does not restore them itself."""
     if termios is None or not os.isatty(handle):
         yield

@@ -257,25 +257,8 @@ def test_any_bytes_are_survived(line: bytes) -> None:
 
 KEYS = st.sampled_from(
     [
-        "type",
-        "subtype",
-        "message",
-        "content",
-        "text",
-        "tool_use_id",
-        "result",
-        "modelUsage",
-        "permission_denials",
-        "rate_limit_info",
-        "resetsAt",
-        "usage",
-        "mcp_servers",
-        "patch",
-        "errors",
-        "is_error",
-        "input",
-        "name",
-        "id",
+        *("type", "subtype", "message", "content", "text", "tool_use_id", "result", "modelUsage", "permission_denials"),
+        *("rate_limit_info", "resetsAt", "usage", "mcp_servers", "patch", "errors", "is_error", "input", "name", "id"),
     ]
 )
 VALUES = st.sampled_from(

@@ -122,12 +122,12 @@ def _inside(environment: Mapping[str, str], sandbox: Sandbox, for_claude: bool, 
     else:
         exact.add("PATH")
     kept = {name: value for name, value in environment.items() if name in exact or name.startswith(prefixes)}
-    kept = kept if "GIT_CONFIG_COUNT" in kept else kept | _as_variables(sandbox.author)
+    kept = kept if "GIT_CONFIG_COUNT" in kept else kept | _git_variables(sandbox.author)
     # Without IS_SANDBOX Claude Code refuses to skip permission checks as root.
     return kept | {"HOME": sandbox.home, "IS_SANDBOX": "1"}
 
 
-def _as_variables(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
+def _git_variables(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
     """Settings as git takes them from the environment; those of a command line still win."""
     if not settings:
         return {}

@@ -129,7 +129,7 @@ class ChildProcess:
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
-            raise not_started(self._label, command.argv[0], error, folder) from error
+            raise start_problem(self._label, command.argv[0], error, folder) from error
 
     def _watch(self) -> None:
         """A thread's entry: whatever goes wrong in here, the end is posted, because the engine waits for it."""
@@ -290,7 +290,7 @@ class Ladder:
         self.due = now + pause
 
 
-def not_started(label: str, program: str, error: Exception, folder: str | Path = "") -> ExpectedError:
+def start_problem(label: str, program: str, error: Exception, folder: str | Path = "") -> ExpectedError:
     """The error for a program that could not be started. The system speaks of a missing folder as of a program."""
     if folder and not os.path.isdir(folder):  # noqa: PTH112 - Path.is_dir may raise
         return WorkspaceProblem(f"The folder that {label} should work in is gone: {folder}", "Start the run again.")

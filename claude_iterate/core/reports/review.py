@@ -61,7 +61,7 @@ class _Entry(msgspec.Struct, frozen=True):
     exit_code: int = -1
 
     @property
-    def shown(self) -> str:
+    def source(self) -> str:
         """The file that was read, or the command that ended with 0; empty where nothing shows it."""
         file, command = sentence(self.file), sentence(self.command)
         if self.shown_by == "read" and file:
@@ -207,9 +207,9 @@ def _judge_requirement(requirement: Requirement, entries: Sequence[_Entry], faul
         what = "contradicts itself about" if own else "says nothing about"
         faults.append(f"it {what} requirement {number}")
         return JudgedRequirement(number, about, "", evidence)
-    if own[0].status == MET and not all(entry.shown for entry in own):
+    if own[0].status == MET and not all(entry.source for entry in own):
         return JudgedRequirement(number, about, NOT_CHECKED, evidence)
-    return JudgedRequirement(number, about, own[0].status, evidence, own[0].shown)
+    return JudgedRequirement(number, about, own[0].status, evidence, own[0].source)
 
 
 def _describe_unmet(one: JudgedRequirement) -> str:
