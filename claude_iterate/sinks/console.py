@@ -32,12 +32,9 @@ class Clock:
 
     def shown(self, line: str, at: float) -> str:
         """The line with its moment before it; an empty line stays empty."""
-        try:
-            day, clock = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at)).split(" ")
-        except (OverflowError, ValueError, OSError):  # a moment beyond the calendar
-            return line
         if not line:
             return line
+        day, clock = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at)).split(" ")
         new, self._day = day != self._day, day
         return f"{day} {clock} {line}" if new else f"{clock} {line}"
 

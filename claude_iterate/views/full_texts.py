@@ -63,14 +63,6 @@ def full_texts(layout: Layout, run: str, call: str) -> FullTexts:
     return FullTexts(path, f"The raw output of run {run} is not kept any more, so long texts are shortened. {kept}")
 
 
-def prompt_of(layout: Layout, run: str, call: str) -> str | None:
-    """The prompt of a call as it was sent; None where it is not kept. It is not redacted."""
-    try:
-        return Path(layout.sent(run, call)).read_text("utf-8", "replace")
-    except OSError:
-        return None
-
-
 def restore_texts(entries: Iterable[events.Entry], printed: Iterator[events.StreamEvent]) -> Iterator[events.Entry]:
     """The entries of one call with their texts whole: each event of the journal gets the one of its kind that Claude
     printed in its turn. Where the two do not fit, the journal's stays."""

@@ -36,7 +36,7 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.enums import ENDINGS, Cause, Kind, Reason
 from claude_iterate.core.reports.status import Change, Status
-from claude_iterate.sinks.console import Clock, Console
+from claude_iterate.sinks.console import Console
 from tests.sinks.conftest import BEGAN, Fed, Terminal, entry, started
 
 OK = Outcome(Kind.OK)
@@ -371,12 +371,6 @@ def test_without_a_terminal_lines_have_a_clock(in_zone: Callable[[str], None], z
         f"{tomorrow:%Y-%m-%d %H:%M:%S} ✓ Iteration 1 complete",
     ]
     assert out.getvalue().startswith("✓ Task completed successfully after 1 iteration\n")
-
-
-def test_a_moment_beyond_the_calendar_has_no_clock() -> None:
-    """Nor does an empty line."""
-    assert Clock().shown("text", 1e30) == "text"
-    assert Clock().shown("", BEGAN) == ""
 
 
 def test_verbose_is_flushed_per_entry() -> None:

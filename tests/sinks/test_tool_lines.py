@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from claude_iterate.core.events import ToolAnswered, ToolCalled
-from claude_iterate.text.tool_lines import call_lines, headline, result_lines
+from claude_iterate.text.tool_lines import STRING_NOT_FOUND, call_lines, headline, result_lines
 
 
 def called(name: str, whole: bool = False, **values: Any) -> list[str]:
@@ -188,19 +188,9 @@ def test_bash_shows_20_lines() -> None:
 
 
 def test_string_not_found_is_explained() -> None:
-    """The seed's explanation: three causes and a tip."""
+    """The seed's explanation: three causes and a tip; the log keeps Claude's words as well."""
     text = "<tool_use_error>String to replace not found in file.\nString: old</tool_use_error>"
-    block = answered("Edit", text, is_error=True)
-    assert block == [
-        "❌ Edit failed: String not found in file",
-        "",
-        "   The search string was not found in the file. This could be because:",
-        "   - The string has already been changed",
-        "   - The string contains special characters that don't match exactly",
-        "   - The line breaks or spacing differ from what's in the file",
-        "",
-        "   Tip: Use the Read tool to verify the current file content",
-    ]
+    assert answered("Edit", text, is_error=True) == [*STRING_NOT_FOUND]
     assert "   String: old" in answered("Edit", text, True, is_error=True)
 
 

@@ -9,7 +9,7 @@ from claude_iterate.core import events
 from claude_iterate.core.abridgement import abridge
 from claude_iterate.core.events import Entry
 from claude_iterate.core.redact import Redactor
-from claude_iterate.views.full_texts import full_texts, prompt_of, restore_texts
+from claude_iterate.views.full_texts import full_texts, restore_texts
 from claude_iterate.workspace.layout import Layout
 
 RUN = "000001-20261117-000000-abcdef"
@@ -75,11 +75,3 @@ def test_entries_get_their_whole_texts_back(tmp_path: Path) -> None:
     found = list(restore_texts(short, full_texts(layout, RUN, "0001").events(CLEAN)))
     assert [entry.seq for entry in found] == [1, 2, 3, 4, 5]
     assert [entry.event for entry in found] == whole
-
-
-def test_the_prompt_of_a_call(tmp_path: Path) -> None:
-    """As it was sent; None where it is not kept."""
-    layout = raw(tmp_path, "0001")
-    assert prompt_of(layout, RUN, "0001") is None
-    Path(layout.sent(RUN, "0001")).write_text("Do it.")
-    assert prompt_of(layout, RUN, "0001") == "Do it."
