@@ -162,7 +162,7 @@ class Engine:
 
     def _summarise_progress(self) -> None:
         self._summarise(self._state, True)
-        self._place.summary_is_written()
+        self._place.note_summary()
 
     def _try_to_summarise(self) -> None:
         with contextlib.suppress(OSError, ExpectedError):  # at the end it is written again, or its failure told

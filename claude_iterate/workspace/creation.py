@@ -55,7 +55,7 @@ def repair(layout: Layout, mode: str | None, settings: Mapping[str, Any]) -> Non
     if mode is not None:
         whole["mode"] = mode
     own = whole.get("config")
-    whole["config"] = _merge(own if isinstance(own, dict) else {}, nested(settings))
+    whole["config"] = _merge(own if isinstance(own, dict) else {}, as_tables(settings))
     with explain_write_errors(layout.name, layout.folder.parent):
         _fill(layout, whole, None)
 
@@ -71,7 +71,7 @@ def rebuild_metadata(layout: Layout) -> dict[str, Any]:
     return document
 
 
-def nested(settings: Mapping[str, Any]) -> dict[str, Any]:
+def as_tables(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Dotted keys as tables within tables; tuples as lists."""
     document: dict[str, Any] = {}
     for key, value in settings.items():
@@ -93,7 +93,7 @@ def _document(name: str, mode: str, settings: Mapping[str, Any]) -> dict[str, An
         "totalIterations": 0,
         "setupIterations": 0,
         "executionIterations": 0,
-        "config": nested(settings),
+        "config": as_tables(settings),
     }
 
 

@@ -29,7 +29,7 @@ _ORIGINAL_SETTINGS: dict[str, tuple[Any, ...]] = {
 }
 """The settings of the original, with the default values of its versions."""
 Count = Annotated[int, msgspec.Meta(ge=0)]
-Kind = TypeVar("Kind", bound=msgspec.Struct)
+Struct = TypeVar("Struct", bound=msgspec.Struct)
 
 
 class Completion(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -71,7 +71,7 @@ class LastRun(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
     """`verify` judged a new task, and what the last run reported is about the one before."""
 
 
-class Verification(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class LastVerification(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The last verification, under the original's names, and which run holds the evidence."""
 
     verification_attempts: Count = 0
@@ -94,7 +94,7 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     setup_iterations: Count = 0
     execution_iterations: Count = 0
     last_run: LastRun | None = msgspec.field(name="run", default=None)
-    verification: Verification | None = None
+    verification: LastVerification | None = None
     reset_after: str = ""
     """The newest run at the time of a reset: later runs do not take over what it and those before it counted."""
     completed_task: str | None = None
@@ -142,7 +142,7 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return self.verification.last_verification_run if self.verification is not None else ""
 
     @property
-    def newer_verification(self) -> Verification | None:
+    def newer_verification(self) -> LastVerification | None:
         """What the last `verify` came to, if that was after the last run."""
         return self.verification if self.verified_by > self.run.id else None
 
@@ -164,13 +164,13 @@ def parse(document: dict[str, Any], path: Path = Path(".metadata.json")) -> Meta
     return replace(
         found,
         last_run=_values(LastRun, run) if isinstance(run, dict) and run else None,
-        verification=_values(Verification, verification) if isinstance(verification, dict) else None,
+        verification=_values(LastVerification, verification) if isinstance(verification, dict) else None,
         document=document,
         path=str(path),
     )
 
 
-def _values(kind: type[Kind], document: dict[str, Any]) -> Kind:
+def _values(kind: type[Struct], document: dict[str, Any]) -> Struct:
     try:
         return msgspec.convert(document, kind)
     except msgspec.ValidationError:

@@ -20,7 +20,7 @@ from claude_iterate.core.state.run_state import RunState
 from claude_iterate.workspace import journal_reader, metadata, task_file
 from claude_iterate.workspace.files.folders import explain_write_errors
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.metadata import Completion, LastRun, Metadata, Verification
+from claude_iterate.workspace.metadata import Completion, LastRun, LastVerification, Metadata
 from claude_iterate.workspace.run_folder import run_lock
 from claude_iterate.workspace.run_summary import RunSummary, summarise
 
@@ -139,8 +139,8 @@ def _with_summary(about: Metadata, short: RunSummary, state: RunState) -> Metada
 
 
 def _with_verdict(about: Metadata, short: RunSummary) -> Metadata:
-    before = about.verification or Verification()
-    verification = Verification(
+    before = about.verification or LastVerification()
+    verification = LastVerification(
         verification_attempts=before.verification_attempts + max(1, short.claims),
         last_verification_status="pass" if short.proven else "fail",
         last_verification_time=short.updated,

@@ -165,10 +165,10 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     worktree: WorktreeSummary | None = None
 
 
-Kind = TypeVar("Kind", bound=RunSummary)
+Summary = TypeVar("Summary", bound=RunSummary)
 
 
-def summarise(kind: type[Kind], run: str, state: RunState, running: bool, **more: Any) -> Kind:
+def summarise(kind: type[Summary], run: str, state: RunState, running: bool, **more: Any) -> Summary:
     """The facts of a run, as a RunSummary or a `kind` of it that adds `more`."""
     started, finished = state.started or _UNKNOWN, state.finished
     over = finished is not None and not running

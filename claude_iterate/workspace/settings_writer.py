@@ -33,7 +33,7 @@ _PATIENCE = 5.0
 Document = MutableMapping[str, Any]
 
 
-def setting_named(spelled: str) -> Setting:
+def find_setting(spelled: str) -> Setting:
     """The setting behind any accepted spelling, or a SettingsProblem that names the nearest one."""
     key = canonical(spelled)
     if key is None:
@@ -41,7 +41,7 @@ def setting_named(spelled: str) -> Setting:
     return catalogue()[key]
 
 
-def entry_named(spelled: str) -> tuple[str, str]:
+def split_entry(spelled: str) -> tuple[str, str]:
     """The key of a table and the name of an entry in it, for `claude.env.NAME`; else the key and nothing."""
     for setting in catalogue().values() if canonical(spelled) is None else ():
         for known in (setting.key, *setting.original) if setting.kind.form == "table" else ():
@@ -62,21 +62,21 @@ def project_target(root: Path) -> Path:
 
 def set_text(path: Path, spelled: str, text: str) -> Any:
     """Set a key to what the user typed; returns the value as stored."""
-    setting = setting_named(spelled)
+    setting = find_setting(spelled)
     accepted = accept_text(setting, text, setting.key)
     return set_value(path, setting.key, _as_stored(setting.kind, text, accepted))
 
 
 def set_value(path: Path, spelled: str, value: Any) -> Any:
     """Set a key to a typed value (tuples become lists); returns the value as stored."""
-    setting = setting_named(spelled)
+    setting = find_setting(spelled)
     _check(setting, value)
     return _change(path, setting, lambda _own: list(value) if isinstance(value, tuple) else value)
 
 
 def unset(path: Path, spelled: str) -> bool:
     """Remove a key in all its spellings; False when it was not there."""
-    setting = setting_named(spelled)
+    setting = find_setting(spelled)
     was_set = _own_value(path, setting) is not UNSET
     if was_set:
         _change(path, setting, lambda _own: UNSET)
@@ -85,7 +85,7 @@ def unset(path: Path, spelled: str) -> bool:
 
 def set_entry(path: Path, key: str, name: str, text: str) -> Any:
     """Set one entry of a table, as the user typed it; returns the whole table of this file."""
-    setting = setting_named(key)
+    setting = find_setting(key)
     value: Any = text
     with contextlib.suppress(ValueError):
         setting.kind.accept({name: float(text)})  # a table of numbers
@@ -96,7 +96,7 @@ def set_entry(path: Path, key: str, name: str, text: str) -> Any:
 
 def unset_entry(path: Path, key: str, name: str) -> bool:
     """Remove one entry of a table, and the table with its last one; False when it was not there."""
-    setting = setting_named(key)
+    setting = find_setting(key)
     was_set = name in (_own_value(path, setting) or {})
     if was_set:
         _change(path, setting, lambda own: {it: own[it] for it in own or {} if it != name} or UNSET)
@@ -188,7 +188,7 @@ def _lock(path: Path) -> Iterator[None]:
 
 
 def _list_setting(spelled: str) -> Setting:
-    setting = setting_named(spelled)
+    setting = find_setting(spelled)
     if setting.kind.form != "list":
         raise UsageProblem(f"`{setting.key}` is not a list.", f"Set it with: claude-iterate config {setting.key} VALUE")
     return setting

@@ -219,7 +219,7 @@ def _document(folder: Path, mode: str, carried: dict[str, Any], given: Mapping[s
     document |= {key: before[key] for key in _KEPT if key in before}
     document |= given
     document["mode"] = mode
-    config = creation.nested(carried)
+    config = creation.as_tables(carried)
     # The original knows these two, as whole numbers.
     if isinstance(config.get("max_iterations"), int) and config["max_iterations"] > 0:
         document["maxIterations"] = config["max_iterations"]

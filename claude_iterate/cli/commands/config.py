@@ -31,7 +31,7 @@ from claude_iterate.views.settings_view import (
 )
 from claude_iterate.workspace import settings_reader, settings_writer
 from claude_iterate.workspace.run_folder import run_lock
-from claude_iterate.workspace.settings_writer import setting_named
+from claude_iterate.workspace.settings_writer import find_setting
 
 
 def _keys(_context: click.Context) -> Iterable[tuple[str, str]]:
@@ -162,8 +162,8 @@ def _source(found: EntryView) -> str:
 
 
 def _read(resolved: Resolved, spelled: str, origin: bool) -> None:
-    key, name = settings_writer.entry_named(spelled)
-    setting = setting_named(key)
+    key, name = settings_writer.split_entry(spelled)
+    setting = find_setting(key)
     found = settings_view.entry(resolved, setting, cover=False)
     shown = f"{setting.key}.{name}" if name else setting.key
     value = found.value.get(name) if name else found.value
@@ -202,8 +202,8 @@ def _explain(resolved: Resolved) -> None:
 
 
 def _change(scope: _Scope, spelled: str, way: str, words: tuple[str, ...]) -> None:
-    table, name = settings_writer.entry_named(spelled)
-    setting = setting_named(table)
+    table, name = settings_writer.split_entry(spelled)
+    setting = find_setting(table)
     key = f"{setting.key}.{name}" if name else setting.key
     if name and way in {"--add", "--remove"}:
         raise UsageProblem(f"`{key}` is not a list.", f"Set it with: claude-iterate config {key} VALUE")

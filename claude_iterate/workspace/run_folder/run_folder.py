@@ -109,7 +109,7 @@ class RunFolder:
         self._put_back += [what for what in found if what not in self._put_back]
         return bool(found)
 
-    def summary_is_written(self) -> None:
+    def note_summary(self) -> None:
         """The file with the summary is the one that is there now."""
         self._summary = version(self._layout.metadata)
 
@@ -155,7 +155,7 @@ class RunFolder:
         """The folder, if it was deleted and not moved, and if no link leads its name elsewhere now. One that has no
         metadata was made by Claude, who wrote a report into it, or by the run."""
         there = Path(os.path.realpath(self._layout.folder)) == self._real and self._layout.project.is_dir()
-        if not there or not self._held.folder_is_deleted() or os.path.lexists(self._layout.metadata):
+        if not there or not self._held.is_folder_deleted() or os.path.lexists(self._layout.metadata):
             return
         with contextlib.suppress(OSError):
             self._real.mkdir(parents=True, exist_ok=True)

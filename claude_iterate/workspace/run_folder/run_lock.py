@@ -71,7 +71,7 @@ class RunLock:
         self._folders.append(handle)
         return True
 
-    def folder_is_deleted(self) -> bool:
+    def is_folder_deleted(self) -> bool:
         """True when the folder that was locked last is deleted; False when it is there, moved, or nothing is known."""
         try:
             return bool(self._folders) and not os.listdir(self._folders[-1])  # noqa: PTH208 - ours holds a file
