@@ -83,7 +83,7 @@ def iteration_finished(
     elif outcome.kind not in FINE and event.status is not None and event.status.complete:
         # What comes of the claim is decided next: nothing here may contradict it.
         first, rest = first_and_rest(outcome.message or outcome.kind)
-        what = f"⚠ Iteration {event.number} reported completion, but did not come to its own end"
+        what = f"⚠ Iteration {event.number} reported completion but was interrupted"
         block = [f"{what}: {first}{spent}", *indent(rest, "  ")]
     elif outcome.kind in RETRIED:
         # Not a failure. After a limit or an overload the next line says why.

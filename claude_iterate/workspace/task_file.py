@@ -45,7 +45,6 @@ class StartingTask:
         replaced, same = ((), True) if lost else self._replaced()
         return replace(
             facts,
-            task_replaced=bool(replaced),
             replaced=replaced,
             replaced_earlier=bool(replaced and self._before and same),
         )

@@ -45,8 +45,8 @@ class ChecksPassed(msgspec.Struct, frozen=True, tag=True, tag_field="event", omi
 
 
 class ClaimDropped(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """A claim of completion does not count: the instructions have another text than those that it is about; or, if
-    `cut`, its iteration did not come to its own end and no proof is wanted; or the plan does not bear it out, then
+    """A claim of completion does not count: the instructions are no longer those that it is about; or, if
+    `cut`, its iteration was cut off and no proof is wanted; or the plan does not confirm it, then
     `findings` is what the next prompt says of it."""
 
     why: str

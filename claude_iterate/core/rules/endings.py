@@ -284,12 +284,15 @@ def changed_proof(rests_on: str, paths: Sequence[str]) -> str:
 
 
 def claim_remark(state: RunState, facts: Facts, reason: Reason, changes: Sequence[ProofChange] = ()) -> str:
-    """What the user must know about the last claim of completion beside the reason; empty when there is nothing to say.
-    `changes` of what defines the proof are named beside it."""
+    """What the user must know about the last claim of completion, or about the task, beside the reason. `changes` of
+    what defines the proof are named beside it."""
+    replaced = facts.replaced and state.defined is None and facts.purpose == Purpose.RUN  # else a change of the proof
+    note = _REPLACED_EARLIER if facts.replaced_earlier else _REPLACED
+    return " ".join(filter(None, (_remark(state, facts, reason, changes), note if replaced else "")))
+
+
+def _remark(state: RunState, facts: Facts, reason: Reason, changes: Sequence[ProofChange]) -> str:
     status, verify = state.last_status, facts.command_line.about("verify")
-    if facts.task_replaced and state.defined is None and reason != "completed" and facts.purpose == Purpose.RUN:
-        about = claim_remark(state, replace(facts, task_replaced=False), reason, changes)
-        return f"{about} {_REPLACED_EARLIER if facts.replaced_earlier else _REPLACED}".strip()
     if state.findings.startswith(CUT_OFF) and status is None:
         return f"Claude reported completion in an iteration that was cut off. To verify it: {verify}"
     if facts.only_verify:
@@ -298,9 +301,7 @@ def claim_remark(state: RunState, facts: Facts, reason: Reason, changes: Sequenc
         refuted = state.claim.refuted if facts.proof_wanted else None
         return f"The last claim of completion did not hold: {why_refuted(refuted)}." if refuted else ""
     if reason == "completed":
-        replaced = facts.task_replaced and state.defined is None  # else it is one of the changes of the proof
-        said = _REPLACED_EARLIER if facts.replaced_earlier else _REPLACED
-        return " ".join(filter(None, (_doubts(state, counts=not facts.mode.makes_plan), said if replaced else "")))
+        return _doubts(state, counts=not facts.mode.makes_plan)
     if reason == "blocked":
         return f"Claude reported `complete: true` as well{'; the proof failed' if state.proof is not None else ''}."
     if reason == "verification_failed" or not (facts.proof_wanted or reason == "hook_abort"):

@@ -1,4 +1,4 @@
-"""What the rules know beyond the state: the time, the settings, what the run is for, and what holds at the moment."""
+"""What the rules know beyond the state: the time, the settings, what the run is for, and what holds now."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Facts(msgspec.Struct, frozen=True):
     `command_line` is how the run was started, `unread_notes` how many notes wait for an iteration; `task` is the
     identity of the instructions if a claim stands that has to be about them. `measures`: what iterations do is
     measured. `refuses`: an earlier run, which was to refuse that, left a change of what defines the proof;
-    `task_replaced`: INSTRUCTIONS.md was replaced during the run, or, with `replaced_earlier`, during an earlier one
-    (`replaced` are both identities); `instructions_lost` is where it was, if
+    `replaced` are both identities of INSTRUCTIONS.md if it was replaced during the run, or, with `replaced_earlier`,
+    during an earlier one; `instructions_lost` is where it was, if
     it cannot be read at the end; `checks_only`: `verify` without a review. `zone` is that of the computer;
     `plan` is the plan as it is now, in the modes that read it; `withdrawn`: when this process began, the report claimed
     no completion, and no iteration has begun since; `instructions_spoilt`: a file that cannot be read is in their
@@ -59,7 +59,6 @@ class Facts(msgspec.Struct, frozen=True):
     measures: bool = False
     zone: tzinfo = UTC
     instructions_lost: str = ""
-    task_replaced: bool = False
     replaced: tuple[str, ...] = ()
     replaced_earlier: bool = False
     checks_only: bool = False
@@ -82,16 +81,16 @@ class Facts(msgspec.Struct, frozen=True):
 
     @property
     def review_wanted(self) -> bool:
-        """Claude is to look at a claim with fresh context; `verify` wants that, unless the checks are to decide."""
+        """Claude reviews a claim with fresh context; `verify` wants that, unless only the checks decide."""
         if self.checks_only:
             return False
         return self.settings.verification.auto_verify or self.only_verify
 
     @property
     def proof_wanted(self) -> bool:
-        """A claim counts only when checks or a review bear it out."""
+        """A claim counts only when checks or a review confirm it."""
         if self.mode.makes_plan and not self.only_verify:
-            return False  # a plan does none of the work that checks and review look at
+            return False  # a plan does none of the work that is proven
         return self.review_wanted or self.only_verify or bool(self.settings.verification.checks) or self.refuses
 
     @property

@@ -32,22 +32,15 @@ class Layer(msgspec.Struct, frozen=True):
     values: dict[str, Any]
 
 
-class Origin(msgspec.Struct, frozen=True):
-    """Where an effective value comes from."""
-
-    kind: str
-    place: str
-
-
 class Resolved(msgspec.Struct, frozen=True):
-    """Effective settings and the origin of each that is not a default."""
+    """Effective settings, and the layer of each that is not a default."""
 
     settings: Settings
-    origins: dict[str, Origin]
+    origins: dict[str, Layer]
 
-    def origin(self, key: str) -> Origin:
-        """Where this key's value comes from."""
-        return self.origins.get(key, Origin("default", ""))
+    def origin(self, key: str) -> Layer:
+        """The layer that this key's value comes from."""
+        return self.origins.get(key, Layer("default", "", {}))
 
 
 def layer_from_document(kind: str, place: str, document: Mapping[str, Any]) -> Layer:
@@ -81,31 +74,24 @@ def layer_from_texts(given: Mapping[str, str]) -> Layer:
 
 
 def unknown_variables(environ: Mapping[str, str]) -> dict[str, str]:
-    """Variables that look like settings and are not, each with the variable that may have been meant."""
-    prefix = "CLAUDE_ITERATE_"
-    ours = [name for name in environ if _may_be_setting(name, prefix)]
-    if not ours:
-        return {}
-    known = {setting.variable for setting in catalogue().values()}
-    unknown = {name: name.removeprefix(prefix).lower().replace("__", ".") for name in ours if name not in known}
-    near = {name: [key for key in nearest_keys(spelled) if key in catalogue()] for name, spelled in unknown.items()}
-    return {name: catalogue()[keys[0]].variable if keys else "" for name, keys in near.items()}
-
-
-def _may_be_setting(name: str, prefix: str) -> bool:
-    """What a hook gets to know is in its environment, also when it calls us."""
-    rest = name.removeprefix(prefix)
-    return name.startswith(prefix) and rest not in NOT_SETTINGS and not rest.startswith("HOOK_")
+    """Variables that look like settings and are not, each with the variable that may have been meant. What a hook
+    receives is in its environment, also when it calls us."""
+    prefix, known, found = "CLAUDE_ITERATE_", {setting.variable for setting in catalogue().values()}, {}
+    for name in environ:
+        rest = name.removeprefix(prefix)
+        if name.startswith(prefix) and name not in known and rest not in NOT_SETTINGS and not rest.startswith("HOOK_"):
+            near = [key for key in nearest_keys(rest.lower().replace("__", ".")) if key in catalogue()]
+            found[name] = catalogue()[near[0]].variable if near else ""
+    return found
 
 
 def resolve(layers: Iterable[Layer]) -> Resolved:
     """The union; a later layer wins key by key."""
     values: dict[str, Any] = {}
-    origins: dict[str, Origin] = {}
+    origins: dict[str, Layer] = {}
     for layer in layers:
-        for key, value in layer.values.items():
-            values[key] = value
-            origins[key] = Origin(layer.kind, layer.place)
+        values |= layer.values
+        origins |= dict.fromkeys(layer.values, layer)
     return Resolved(build(values), origins)
 
 

@@ -15,13 +15,13 @@ THE_REVIEW = ""
 """Where the results of the checks have what the last review said: no check has this command."""
 
 _OTHER_TEXT = (
-    "Your report `complete: true` did not count, because the instructions were changed since."
+    "Your report `complete: true` did not count, because the instructions have changed since."
     " Read them again, and bring TODO.md in line with them."
 )
 
 CUT_OFF = (
-    "Your report `complete: true` did not count, because the session that wrote it did not come to its own end."
-    " Look whether every requirement holds, then report again."
+    "Your report `complete: true` did not count, because the session that wrote it was cut off."
+    " Check whether every requirement holds, then report again."
 )
 """What the next prompt says after a claim without a proof, in an iteration that was cut off."""
 
