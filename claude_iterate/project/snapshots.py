@@ -270,7 +270,7 @@ def choose(top: str, new: list[str], changed: list[str]) -> Choice:
             sizes[path] = about.st_size
     for path in changed:
         about = _look(top, path)
-        if about is None or (stat.S_ISDIR(about.st_mode) and not os.path.lexists(_place(top, f"{path}/.git"))):
+        if about is None or (stat.S_ISDIR(about.st_mode) and not os.path.lexists(os.path.join(top, path, ".git"))):
             gone.append(path)
         elif about.st_size > LARGEST_CHANGED:
             left_out[path], marks[path] = "over 100 MB", mark(about)
@@ -288,13 +288,9 @@ def is_secret(path: str) -> bool:
 
 def _look(top: str, path: str) -> os.stat_result | None:
     try:
-        return os.lstat(_place(top, path))
+        return os.lstat(os.path.join(top, path))
     except OSError:
         return None
-
-
-def _place(top: str, path: str) -> bytes:
-    return os.path.join(os.fsencode(top), os.fsencode(path))
 
 
 def _bound(sizes: dict[str, int], left_out: dict[str, str]) -> None:

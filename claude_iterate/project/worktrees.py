@@ -53,7 +53,9 @@ class Worktree(msgspec.Struct, frozen=True):
             try:
                 git.ask("worktree", "add", *force, *what)
             except GitProblem as problem:
-                raise _problem(f"The worktree {self.top} cannot be made: {problem}.", "git worktree list") from None
+                raise WorkspaceProblem(
+                    f"The worktree {self.top} cannot be made: {problem}.", "git worktree list"
+                ) from None
         self.place.mkdir(parents=True, exist_ok=True)
         return WorktreeMade(str(self.top), self.branch, self.base, str(self.main), again=self.found)
 
@@ -114,21 +116,25 @@ def find(root: Path, workspace: str, wanted: str, environ: Mapping[str, str]) ->
     try:
         prefix = git.line("rev-parse", "--show-prefix")
     except GitProblem as problem:
-        raise _problem(f"A worktree needs a git repository, and {root} is none: {problem}.", "git init") from None
+        raise WorkspaceProblem(
+            f"A worktree needs a git repository, and {root} is none: {problem}.", "git init"
+        ) from None
     base = _commit(git, "HEAD")
     if not base:
         first = "git commit --allow-empty -m 'Begin'"
-        raise _problem("A worktree needs a commit to begin at, and the repository has none.", first)
+        raise WorkspaceProblem("A worktree needs a commit to begin at, and the repository has none.", first)
     try:
         git.line("check-ref-format", f"refs/heads/{branch}")
     except GitProblem:
         hint = f"claude-iterate run {workspace} --worktree=NAME"
-        raise _problem(f"{branch!r} cannot be the name of a branch.", hint) from None
+        raise WorkspaceProblem(f"{branch!r} cannot be the name of a branch.", hint) from None
     known = _checkouts(git)
     _refuse_obstacles(top, branch, known)
     tip = _commit(git, f"refs/heads/{branch}")
     if begins and not (base := _commit(git, begins)):
-        raise _problem(f"The branch {branch} cannot begin at {begins!r}: git knows no such commit.", "git branch --all")
+        raise WorkspaceProblem(
+            f"The branch {branch} cannot begin at {begins!r}: git knows no such commit.", "git branch --all"
+        )
     behind = begins if begins and tip and int(git.line("rev-list", "--count", f"{tip}..{base}")) else ""
     place = top / prefix if prefix else top
     return Worktree(root, top, place, branch, tip or base, bool(tip), os.path.realpath(top) in known, environ, behind)
@@ -185,14 +191,14 @@ def _refuse_obstacles(top: Path, branch: str, known: Mapping[str, str]) -> None:
     for path in (top.parent, top):
         if path.is_symlink() or (path.exists() and not path.is_dir()):
             what = "a link" if path.is_symlink() else "no folder"
-            raise _problem(
+            raise WorkspaceProblem(
                 f"{path} is {what}; a worktree goes into a folder of the project.", f"rm {shlex.quote(str(path))}"
             )
     here = os.path.realpath(top)
     elsewhere = [path for path, out in known.items() if out == f"refs/heads/{branch}" and path != here]
     if elsewhere:
         hint = f"claude-iterate run {top.name} --worktree=ANOTHER-BRANCH"
-        raise _problem(
+        raise WorkspaceProblem(
             f"The branch {branch} is checked out in {elsewhere[0]}.", f"Switch there, or take another: {hint}"
         )
     if here in known and top.is_dir() and known[here] != f"refs/heads/{branch}":
@@ -200,9 +206,11 @@ def _refuse_obstacles(top: Path, branch: str, known: Mapping[str, str]) -> None:
         there = f"claude-iterate run {top.name} {shlex.quote(f'--worktree={found}')}"
         remove = shlex.join(["git", "worktree", "remove", str(top)])
         hint = f"Work there: {there}" if found else f"Remove it: {remove}"
-        raise _problem(f"The worktree {top} is on {found or 'no branch'}, not on {branch}.", hint)
+        raise WorkspaceProblem(f"The worktree {top} is on {found or 'no branch'}, not on {branch}.", hint)
     if here not in known and top.is_dir() and any(top.iterdir()):
-        raise _problem(f"{top} is in the way: it is not a worktree of this repository.", f"Move it away: mv {top} ...")
+        raise WorkspaceProblem(
+            f"{top} is in the way: it is not a worktree of this repository.", f"Move it away: mv {top} ..."
+        )
 
 
 def _checkouts(git: Git) -> dict[str, str]:
@@ -234,12 +242,8 @@ def _make_folder(folder: Path) -> None:
         if not ignore.exists():
             ignore.write_bytes(_IGNORE)
     except OSError as error:
-        raise _problem(f"{folder} cannot be made: {error.strerror}.", f"ls -ld {folder.parent}") from None
+        raise WorkspaceProblem(f"{folder} cannot be made: {error.strerror}.", f"ls -ld {folder.parent}") from None
 
 
 def _git(folder: Path, environ: Mapping[str, str]) -> Git:
     return Git(str(folder), environ, filters=False)
-
-
-def _problem(message: str, step: str) -> WorkspaceProblem:
-    return WorkspaceProblem(message, step)
