@@ -103,7 +103,7 @@ def _money(records: Records) -> Iterator[str]:
         yield f"calls have another cost than they reported, or were never made: {wrong or heard}"
     paid = sum(heard.values())
     told = sum(event.get("cost_usd", 0.0) for event in records.events("RunFinished"))
-    listed = history_view.total(history_view.every(records.project.layout)).cost_usd
+    listed = history_view.total(history_view.all_runs(records.project.layout)).cost_usd
     if not math.isclose(paid, told, abs_tol=1e-6) or not math.isclose(paid, listed, abs_tol=1e-6):
         yield f"the calls cost ${paid:.6f}, the run says ${told:.6f}, the history ${listed:.6f}"
     silent = {number for number, steps in enumerate(records.shape.calls, 1) if any("exit" in step for step in steps)}

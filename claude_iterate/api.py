@@ -145,7 +145,7 @@ class Workspace:
     def run(self, identity: str | None = None) -> Run:
         """A run that was started anywhere: by its id, else the one under way, else the last one."""
         known = self._layout.run_ids()
-        found = identity if identity is not None else self._running() or run_view.last(self._layout)
+        found = identity if identity is not None else self._running() or run_view.last_run(self._layout)
         if found is None or found not in known:
             which = f"no run {identity}" if identity is not None else "no runs yet"
             raise WorkspaceProblem(f"{self.name} has {which}.", f"See: claude-iterate logs {self.name} --list")
@@ -172,7 +172,7 @@ class Workspace:
 
     def history(self, *, every: bool = False) -> HistoryView:
         """What each iteration of the last run took, or of every run, as `history --json` prints it."""
-        found = history_view.every(self._layout) if every else history_view.last(RunRecords(self._layout))
+        found = history_view.all_runs(self._layout) if every else history_view.last_runs(RunRecords(self._layout))
         return history_view.history(self._layout, found)
 
     def _running(self, run: str = "") -> str:

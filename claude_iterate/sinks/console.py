@@ -30,7 +30,7 @@ class Clock:
     def __init__(self) -> None:
         self._day = ""
 
-    def shown(self, line: str, at: float) -> str:
+    def stamp(self, line: str, at: float) -> str:
         """The line with its moment before it; an empty line stays empty."""
         if not line:
             return line
@@ -233,7 +233,7 @@ class Console:
         self._erase_live_line()
         self._transcript.break_paragraph()
         for line in block:
-            shown = self._clock.shown(line, self._at) if self._clock is not None else line
+            shown = self._clock.stamp(line, self._at) if self._clock is not None else line
             self._err.say([shown], style or _COLORS.get(tone_of_line(line), ""))
 
     def _finish(self, event: events.RunFinished) -> None:

@@ -85,8 +85,8 @@ class LiveLine:
 
     def _fit(self, head: str, what: str, time: str, columns: int) -> str:
         """The line. Where there is little room, what is done is shortened; the time that it takes stays."""
-        shown = self._output.shown
-        head, what = shown(head), shown(what)
+        printable = self._output.printable
+        head, what = printable(head), printable(what)
         if what or time:
             room = columns - width(head) - width(time) - 3
             what = clip(what, max(min(room, TOOL_COLUMNS), 0)) if room >= FEWEST else ""

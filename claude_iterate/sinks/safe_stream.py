@@ -174,7 +174,7 @@ class Output:
         # The live line may still be there.
         return self._encode(f"\r{text}\x1b[K\n" if self.color else f"\r{text}\n")
 
-    def shown(self, text: str) -> str:
+    def printable(self, text: str) -> str:
         """The text as this stream can show it."""
         text = sanitize_terminal(text)
         return text if self._emoji else text.translate(_STAND_INS)

@@ -64,7 +64,7 @@ def lines(
     `whole`: nothing is shortened."""
     event = entry.event
     if isinstance(event, events.Requested):
-        return requested(event, before, attended)
+        return request_lines(event, before, attended)
     if isinstance(event, events.StopRequested):
         return run_lines.stop_requested(event, after.call is not None)
     if isinstance(event, events.WaitStarted):
@@ -83,7 +83,7 @@ def lines(
     return write(event) if write is not None else None
 
 
-def requested(event: events.Requested, before: RunState, attended: bool = False) -> list[str]:
+def request_lines(event: events.Requested, before: RunState, attended: bool = False) -> list[str]:
     """What the request means for the run, in the words that the user who asked gets as an answer."""
     if event.verb in _SILENT or event.by == "answer":
         return []

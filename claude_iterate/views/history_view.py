@@ -269,7 +269,7 @@ def narrow_runs(runs: Iterable[RunHistory], last: int | None, only: str | None) 
     return [one for one in kept if one.iterations]
 
 
-def last(records: RunRecords) -> list[RunHistory]:
+def last_runs(records: RunRecords) -> list[RunHistory]:
     """The last run, after those that it goes on with because they were killed, and the dry runs since then."""
     found = records.newest(("run",))
     wanted = found.run if found is not None else ""
@@ -277,7 +277,7 @@ def last(records: RunRecords) -> list[RunHistory]:
     return [*_chain(records, wanted), *(one for one in tried if one is not None and one.dry_run)]
 
 
-def task(records: RunRecords) -> list[RunHistory]:
+def task_runs(records: RunRecords) -> list[RunHistory]:
     """The runs of the task, those of `verify` included, oldest first; a dry run only where there is nothing else. It
     begins after the last `reset`, and after a completion that was followed by work on other instructions."""
     since = metadata.read(records.layout.metadata).reset_after
@@ -287,7 +287,7 @@ def task(records: RunRecords) -> list[RunHistory]:
         if one is None or _is_of_another(one, found):
             break
         found.insert(0, one)
-    return settle_claims(found) or last(records)[-1:]
+    return settle_claims(found) or last_runs(records)[-1:]
 
 
 def _is_of_another(one: RunHistory, later: Sequence[RunHistory]) -> bool:
@@ -317,7 +317,7 @@ def without_journal(records: RunRecords) -> tuple[str, ...]:
     return tuple(run for run in runs if size_of(records.layout.journal(run)) <= 0)
 
 
-def every(layout: Layout) -> list[RunHistory]:
+def all_runs(layout: Layout) -> list[RunHistory]:
     """All runs, oldest first. Of each only its rows stay in memory."""
     found = (run(RunRecords(layout), identity) for identity in layout.run_ids())
     return settle_claims([one for one in found if one is not None])

@@ -108,7 +108,7 @@ def night_report(layout: Layout, run: str | None, at: float) -> NightReport:
         chosen = history_view.run(records, run)
         histories = [chosen] if chosen is not None else []
     else:
-        histories = history_view.task(records)
+        histories = history_view.task_runs(records)
     if not histories:
         raise _missing(layout, run)
     stories = [records.story(history.id) for history in histories]

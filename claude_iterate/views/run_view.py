@@ -95,7 +95,7 @@ def journal(layout: Layout, run: str, most: int | None = None) -> JournalView:
     return JournalView(layout.name, run, str(log) if log else None, tuple(deque(rows, maxlen=most)))
 
 
-def last(layout: Layout) -> str | None:
+def last_run(layout: Layout) -> str | None:
     """The newest run of `claude-iterate run`; where there is none, the newest of all, such as a dry run."""
     runs = journal_reader.newest_runs
     return next(runs(layout, ("run",)), None) or next(runs(layout), None)
@@ -105,7 +105,7 @@ def log_of(layout: Layout, run: str | None = None) -> Path | None:
     """The log of a run, whether it is written yet or not; without a run that of the last one, or the newest log, which
     may be the original's."""
     if run is None:
-        newest = last(layout)
+        newest = last_run(layout)
         path = log_of(layout, newest) if newest is not None else None
         return path if path is not None and path.is_file() else next(reversed(layout.logs()), None)
     started = journal_reader.beginning(layout.journal(run))

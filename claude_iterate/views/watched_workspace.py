@@ -154,7 +154,7 @@ def summary(seen: Seen, at: float) -> Summary:
         "".join(activity(seen, at)),
         f"{items.done}/{items.total}" if items is not None else "",
         iteration(story.state),
-        age(elapsed(seen, at)),
+        age(run_time(seen, at)),
         cost_so_far(story.state),
     )
 
@@ -186,11 +186,11 @@ def _without_story(seen: Seen) -> Line:
 def _head(seen: Seen, story: Story, at: float) -> list[Line]:
     state, items = story.state, items_done(story.state)
     dry = " (dry run)" if story.started is not None and story.started.dry_run else ""
-    found = [Line(f"{seen.name}: {seen.words}{dry} · {iteration(state)} · {age(elapsed(seen, at))}", seen.tone)]
+    found = [Line(f"{seen.name}: {seen.words}{dry} · {iteration(state)} · {age(run_time(seen, at))}", seen.tone)]
     if items is not None and seen.condition != "new_task":
         done = min(items.done, items.total)
         filled = _BAR * done // items.total
-        left = f" · left: {remaining(story)}" if seen.alive else ""
+        left = f" · left: {time_left(story)}" if seen.alive else ""
         found.append(Line(f"{'█' * filled}{'░' * (_BAR - filled)} {done}/{items.total}{left}"))
     if seen.alive:
         found.append(Line(f"Now: {''.join(activity(seen, at))}"))
@@ -278,7 +278,7 @@ def iteration(state: RunState) -> str:
     return f"iteration {number} of {most}" if most else f"iteration {number}"
 
 
-def elapsed(seen: Seen, at: float) -> float:
+def run_time(seen: Seen, at: float) -> float:
     """How long the run has taken: up to now, or up to its end."""
     story = seen.story
     if story is None or story.last is None:
@@ -286,7 +286,7 @@ def elapsed(seen: Seen, at: float) -> float:
     return story.elapsed(at if seen.alive else story.last.at)
 
 
-def remaining(story: Story) -> str:
+def time_left(story: Story) -> str:
     """How long the rest may take, from the items that finished iterations of this run have done; `not known` when that
     says nothing. Waits and pauses do not count."""
     rows = [(row.progress, row.duration) for row in story.rows.ended if row.progress is not None]

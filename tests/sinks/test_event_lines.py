@@ -25,7 +25,7 @@ from claude_iterate.core.state.call import Call
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.sinks.console import Console
 from claude_iterate.sinks.text_log import OURS, TextLog
-from claude_iterate.text.event_lines import requested
+from claude_iterate.text.event_lines import request_lines
 from tests.sinks.conftest import BEGAN, Fed, entry, started
 
 BETWEEN = RunState()
@@ -74,7 +74,7 @@ PAUSING = RunState(requests=Requests(paused=True), call=Call(3, 0.0))
 def test_the_answer_fits_the_state(verb: Verb, state: RunState, words: str) -> None:
     """One line each, and the log and the console have the same one."""
     assert words in answer(verb, state)
-    assert verb == Verb.STOP or requested(Requested(verb), state) == [answer(verb, state)]
+    assert verb == Verb.STOP or request_lines(Requested(verb), state) == [answer(verb, state)]
     assert answer(Verb.STOP, state, now=True) == "The run stops now."
 
 
@@ -87,16 +87,16 @@ def test_the_answer_names_the_workspace() -> None:
 
 def test_what_other_events_tell_is_not_told_twice() -> None:
     """A stop has a line of its own, an answer none."""
-    assert requested(Requested(Verb.STOP), ITERATION) == requested(Requested(Verb.GO, "answer"), BETWEEN) == []
-    assert requested(Requested(Verb.SKIP), ITERATION) == ["Iteration 3 ends now."]
-    assert requested(Requested(Verb.SKIP, "answer"), BETWEEN) == []
+    assert request_lines(Requested(Verb.STOP), ITERATION) == request_lines(Requested(Verb.GO, "answer"), BETWEEN) == []
+    assert request_lines(Requested(Verb.SKIP), ITERATION) == ["Iteration 3 ends now."]
+    assert request_lines(Requested(Verb.SKIP, "answer"), BETWEEN) == []
 
 
 @pytest.mark.parametrize("verb", [Verb.SKIP, Verb.RETRY])
 def test_nothing_begins_unasked_in_an_attended_run(verb: Verb) -> None:
     """Between iterations the answer is that the question has to be answered; elsewhere it is as ever."""
     assert "when the question at its terminal is answered" in answer(verb, BETWEEN, attended=True)
-    assert requested(Requested(verb), BETWEEN, attended=True) == [answer(verb, BETWEEN, attended=True)]
+    assert request_lines(Requested(verb), BETWEEN, attended=True) == [answer(verb, BETWEEN, attended=True)]
     for state in (ITERATION, REVIEW, CHECK, WAITING, PAUSED):
         assert answer(verb, state, attended=True) == answer(verb, state)
 

@@ -57,7 +57,7 @@ def iteration(number: int, completed: int, total: int = 10, took: float = 60.0) 
 )
 def test_the_rest_is_estimated_from_what_was_done_or_not_at_all(events: tuple[Event, ...], left: str) -> None:
     """A run that goes on with another one does not know how long the first items took."""
-    assert watched_workspace.remaining(story(*events)) == left
+    assert watched_workspace.time_left(story(*events)) == left
 
 
 def lines(seen: Seen, at: float, columns: int = 80) -> list[str]:
@@ -67,8 +67,8 @@ def lines(seen: Seen, at: float, columns: int = 80) -> list[str]:
 def test_items_of_earlier_runs_do_not_count() -> None:
     """A second run does not count what the first one did, however its iterations are numbered."""
     before = Carried(iterations=5)
-    assert watched_workspace.remaining(story(*iteration(1, 6), carried=before)) == "not known"
-    assert watched_workspace.remaining(story(*iteration(1, 6), *iteration(2, 7), carried=before)) == "about 3m 00s"
+    assert watched_workspace.time_left(story(*iteration(1, 6), carried=before)) == "not known"
+    assert watched_workspace.time_left(story(*iteration(1, 6), *iteration(2, 7), carried=before)) == "about 3m 00s"
 
 
 def test_what_is_left_is_told_of_a_run_that_goes_on() -> None:

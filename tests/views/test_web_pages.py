@@ -21,9 +21,9 @@ from claude_iterate.core.events.enums import Kind, Purpose, Verb, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.views.pages.drawn_page import STATIC, Drawn, page, panel
 from claude_iterate.views.pages.listing_page import WatchedProject
-from claude_iterate.views.pages.listing_page import unread as list_unread
+from claude_iterate.views.pages.listing_page import unread_page as list_unread
 from claude_iterate.views.pages.run_page import NAMES, RunPicture, WatchedRun, draw_run
-from claude_iterate.views.pages.run_page import unread as run_unread
+from claude_iterate.views.pages.run_page import unread_page as run_unread
 from claude_iterate.views.story import RECENT, Story, story_from_entries
 from claude_iterate.views.watched_workspace import Seen
 from claude_iterate.workspace.project import Project

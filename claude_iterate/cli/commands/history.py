@@ -24,7 +24,7 @@ from claude_iterate.views.history_view import (
     total_lines,
 )
 from claude_iterate.views.iteration_rows import Row
-from claude_iterate.views.pages.charts import outcome, outcome_tone, took
+from claude_iterate.views.pages.charts import outcome, outcome_tone, time_taken
 from claude_iterate.views.run_view import short_id
 from claude_iterate.views.settings_view import short_count
 from claude_iterate.views.story import RunRecords
@@ -79,7 +79,7 @@ def command(
         told = history_view.run(records, run_view.find_run(layout, run))
         runs = [told] if told is not None else []
     else:
-        runs = history_view.every(layout) if every else history_view.last(records)
+        runs = history_view.all_runs(layout) if every else history_view.last_runs(records)
     view = history_view.history(layout, history_view.narrow_runs(runs, last, only))
     lost = () if output.wants_json() else history_view.without_journal(records)
     if output.wants_json():
@@ -163,7 +163,7 @@ def _row(row: Row, now: float | None) -> dict[str, str]:
         "RUN": short_id(row.run),
         "#": "dry run" if row.number == _DRY_RUN else number,
         "BEGAN": local_times.whole(row.began) if now is None else local_times.narrow(row.began, now),
-        "TOOK": took(row),
+        "TOOK": time_taken(row),
         "COST": cost(row.known_cost_usd, row.cost_is_lower_bound),
         **_counts(row),
         "FILES": changed_files(row.files),

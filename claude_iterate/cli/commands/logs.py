@@ -49,7 +49,7 @@ def command(invocation: Invocation, name: str, follow: bool, run: str | None, li
     elif follow:
         _follow(layout, chosen or _await_run(layout), lines)
     elif output.wants_json():
-        wanted = chosen or run_view.last(layout)
+        wanted = chosen or run_view.last_run(layout)
         if wanted is None:
             raise WorkspaceProblem(f"{name} has never run.", f"Run it: claude-iterate run {name}")
         output.view(run_view.journal(layout, wanted, lines))
@@ -111,7 +111,7 @@ def _await_run(layout: Layout) -> str | None:
         running = str(holder.get("run", "")) if holder else ""
         if running and layout.journal(running).is_file():
             return running
-        newest = run_view.last(layout)
+        newest = run_view.last_run(layout)
         if holder is None and (newest is not None or layout.logs()):
             return newest
         if not noted:

@@ -72,7 +72,7 @@ def command(
     options.choose_one({"--svg": svg is not None, "--cast": cast is not None})
     project = invocation.project
     layout = project.layout(name)
-    chosen = run_view.find_run(layout, run) if run is not None else run_view.last(layout)
+    chosen = run_view.find_run(layout, run) if run is not None else run_view.last_run(layout)
     if chosen is None:
         raise WorkspaceProblem(f"{name} has no run yet.", f"Start one: claude-iterate run {name}")
     settings = project.settings_for(layout).settings

@@ -93,14 +93,14 @@ class WebPages:
 
     async def listing(self, _request: Request) -> Response:
         """All workspaces."""
-        drawn = await self._first_drawn(self._follower("", ""), listing_page.unread())
+        drawn = await self._first_drawn(self._follower("", ""), listing_page.unread_page())
         values = {"title": drawn.title, "project": self._project.root.name, "drawn": drawn}
         return HTMLResponse(page("listing_page", events="/events", now=time.time(), **values))
 
     async def run(self, request: Request) -> Response:
         """One run: the newest of a workspace, or a certain one."""
         layout, run = self._read_address(request)
-        drawn = await self._first_drawn(self._follower(layout.name, run), run_page.unread(layout.name))
+        drawn = await self._first_drawn(self._follower(layout.name, run), run_page.unread_page(layout.name))
         here = f"/workspaces/{layout.name}" + (f"/runs/{run}" if run else "")
         shown = page(
             "run_page",

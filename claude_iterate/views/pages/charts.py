@@ -96,7 +96,7 @@ def outcome_tone(row: Row) -> Tone:
     return "warning" if row.outcome in _NOT_FAILED else "plain" if row.outcome == Kind.UNFINISHED else "bad"
 
 
-def took(row: Row) -> str:
+def time_taken(row: Row) -> str:
     """`2.1s`; of a call without an end `2.1s+`, because only its last sign is known."""
     return duration(row.duration) + ("+" if row.outcome == Kind.UNFINISHED else "")
 
@@ -107,7 +107,7 @@ def row_words(row: Row) -> dict[str, str]:
     return {
         "number": number,
         "began": local_times.whole(row.began),
-        "took": took(row),
+        "took": time_taken(row),
         "cost": cost(row.known_cost_usd, row.cost_is_lower_bound),
         "tokens": short_count(row.tokens.total),
         "tools": str(row.tools),

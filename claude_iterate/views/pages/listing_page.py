@@ -85,7 +85,7 @@ class WatchedProject:
         return known[1]
 
 
-def unread() -> Drawn:
+def unread_page() -> Drawn:
     """The page before the first look is over."""
     return Drawn("Workspaces", {"problem": "", "workspaces": panel("listing_panels", "reading")}, whole=False)
 

@@ -113,7 +113,7 @@ def _read_end(path: Path) -> str:
     return data[data.find(b"\n") + 1 if size > _LOG else 0 :].decode("utf-8", "replace")
 
 
-def unread(name: str) -> Drawn:
+def unread_page(name: str) -> Drawn:
     """The page of a run whose journal is being opened."""
     return Drawn(name, {**dict.fromkeys(NAMES, ""), "head": panel(_FILE, "reading", share=0)}, whole=False)
 
@@ -161,7 +161,7 @@ def _values(picture: RunPicture, story: Story, timeline: Sequence[Happening]) ->
 def _head(picture: RunPicture, story: Story) -> dict[str, Any]:
     seen, at, state = picture.seen, picture.at, story.state
     live = seen.alive and state.finished is None  # one that has recorded its end is about to leave
-    now, elapsed = story.now(at), watched_workspace.elapsed(seen, at)
+    now, elapsed = story.now(at), watched_workspace.run_time(seen, at)
     seen = replace(seen, alive=live)
     (cause, step), (doing, _) = watched_workspace.ending(seen), watched_workspace.activity(seen, at)
     quiet = now.tool_duration if now.tool_duration is not None else now.silence
@@ -173,7 +173,7 @@ def _head(picture: RunPicture, story: Story) -> dict[str, Any]:
         "since": round(at - elapsed, 1) if live else 0,
         "elapsed": duration(elapsed),
         "items": items_done(state),
-        "left": watched_workspace.remaining(story) if live else "",
+        "left": watched_workspace.time_left(story) if live else "",
         "doing": "Paused: no iteration begins until Resume" if doing == "paused" else doing,
         "heard": round(at - quiet, 1) if live and state.wait is None and state.call is not None else 0,
         "until": round(state.wait.until, 1) if live and state.wait is not None else 0,
