@@ -100,7 +100,7 @@ def choose_workspace(context: click.Context, parameter: click.Parameter) -> str:
         typed = click.prompt("Your choice", err=True).strip()
         if typed in found or typed in by_number:
             return typed if typed in found else by_number[typed]
-        output.note(f"{output.printable(typed)!r} is neither a number of the list nor a name.")
+        output.note(f"{output.printable(typed)!r} is neither a number in the list nor a name.")
 
 
 def confirm_deletion(what: str, question: str, again: str, warning: str = "") -> None:
@@ -259,18 +259,18 @@ check_option = setting_option(
     "verification.checks",
     "--check",
     metavar="COMMAND",
-    more="Repeatable; in place of those that are set.",
+    more="Repeatable; replaces the checks that are set.",
     repeatable=True,
 )
 accept_option = flag(
     "--accept-changes",
-    help="Take the files that define the proof as they are, even if an earlier run changed them.",
+    help="Accept the files that define the proof as they are, even if an earlier run changed them.",
 )
 dry_run_option = flag(
     "--dry-run", help="Use the built-in fake Claude: no login, no cost. Its calls: /tmp/mock-claude.log."
 )
 detailed_option = flag(
-    "--detailed-exit-code", "detailed", help="A different exit code for each group of reasons to end."
+    "--detailed-exit-code", "detailed", help="Use a different exit code for each group of reasons to end."
 )
 mode_option = click.option(
     "--mode",

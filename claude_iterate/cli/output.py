@@ -25,6 +25,10 @@ JSON = "claude_iterate.json"
 _SYMBOLS = {"good": ("✓", "green", "[ok]"), "warning": ("⚠", "yellow", "[!]"), "bad": ("❌", "red", "[x]")}
 
 
+sanitize = sanitize_terminal
+"""Text from outside, for a result: without what would control a terminal, now or when a file is read later."""
+
+
 def paint(text: str, tone: Tone, bold: bool = False) -> str:
     """Text in the colour of its tone."""
     return click.style(text, fg=COLORS.get(tone), bold=bold or None)
@@ -153,11 +157,6 @@ def _sign(kind: str, stream: IO[str] | None) -> str:
 def printable(text: object) -> str:
     """Text from a file, without characters that would control the terminal."""
     return "".join(character if character.isprintable() else "�" for character in str(text))
-
-
-def sanitize(text: str) -> str:
-    """Text from outside, for a result: without what would control a terminal, now or when a file is read later."""
-    return sanitize_terminal(text)
 
 
 def is_terminal(stream: IO[str] | None) -> bool:

@@ -56,12 +56,10 @@ class TerminalUser:
         self._detaches = detaches
 
     def warn(self, text: str) -> None:
-        """Show something that needs attention."""
         output.try_note(f"{output.symbol('warning', sys.stderr)} {text}")
 
     @property
     def can_answer(self) -> bool:
-        """Both the question and the answer need a terminal."""
         return on_terminal()
 
     def choose_permissions(self, suggested: tuple[str, ...], sandbox: str) -> dict[str, Any]:
@@ -82,11 +80,9 @@ class TerminalUser:
                 return {"claude.permission_mode": EVERYTHING}
 
     def confirm(self, question: str) -> bool:
-        """Ask for a yes; Enter is a yes."""
         return click.confirm(question, default=True, err=True)
 
     def ask_amount(self, question: str) -> float | None:
-        """Ask for an amount in US dollars; Enter is none."""
         while True:
             text = click.prompt(question, default="", show_default=False, err=True)
             if not text.strip():

@@ -93,16 +93,6 @@ def test_keys_in_any_setting_are_masked(typed: Type, project: Project, scope: li
     assert typed("config", "claude.args", *scope, "--json").document["value"] == ["--key=***", "--debug", "--verbose"]
 
 
-@pytest.mark.parametrize("spelled", ["max_iteration", "maxIteration", "defaultMaxIteration"])
-def test_misspelt_key_names_the_right_one(typed: Type, folder: Path, spelled: str) -> None:
-    """Reading and writing alike; nothing is stored (defect 35)."""
-    for words in ([], ["5"], ["--unset"]):
-        answer = typed("config", spelled, *words)
-        assert answer.code == 1
-        assert "Did you mean" in answer.err
-    assert list(folder.iterdir()) == []
-
-
 @pytest.mark.parametrize(
     "words",
     [

@@ -11,7 +11,7 @@ import pytest
 from claude_iterate.cli.application import application
 from claude_iterate.cli.command_table import ALIASES, COMMANDS
 from claude_iterate.core.names import nearest
-from claude_iterate.core.settings.layers import nearest_keys, unknown_variables
+from claude_iterate.core.settings.layers import nearest_keys
 from claude_iterate.workspace.project import Project
 from tests.cli.conftest import Type
 
@@ -62,12 +62,6 @@ def test_status_is_list_or_show(typed: Type, project: Project) -> None:
     assert typed("status", "--json", "w") == typed("show", "w", "--json")
 
 
-def test_aliases_stay_out_of_the_help(typed: Type) -> None:
-    """It is for those who look for a command, once each."""
-    words = typed("--help").out.split()
-    assert [alias for alias in ("ls", "ps", "rm", "tail", "start", "create") if alias in words] == []
-
-
 @pytest.mark.parametrize(
     ("typo", "meant"),
     [
@@ -93,6 +87,7 @@ def test_a_typo_is_answered_with_the_right_word(typed: Type, typo: str, meant: s
         (["run", "w", "--cost", "3"], "Did you mean '--max-cost'?"),
         (["--json", "list"], "It goes after the command: claude-iterate list ... --json"),
         (["list", "-C", "x"], "It goes before the command"),
+        (["list", "--workspaces-dir", "w"], "It goes before the command"),
     ],
 )
 def test_an_unknown_option_is_answered_with_the_right_one(typed: Type, words: list[str], says: str) -> None:
@@ -133,16 +128,6 @@ def test_a_misspelt_variable_is_told(typed: Type, project: Project, monkeypatch:
     assert (bool(listed.document["workspaces"]), "MAX_ITERATION is" in listed.err) == (True, True)
     told = typed("doctor")
     assert (told.out + told.err).count("CLAUDE_ITERATE_MAX_ITERATION is not a setting") == 1
-
-
-def test_variables_of_a_run_are_no_mistake() -> None:
-    """A command that Claude calls within a run has them."""
-    environ = {"CLAUDE_ITERATE_RUN": "x", "CLAUDE_ITERATE_WORKSPACE": "w", "CLAUDE_ITERATE_DELAY": "1"}
-    assert unknown_variables(environ) == {}
-    assert unknown_variables(environ | {"CLAUDE_ITERATE_MODEL": "x", "CLAUDE_ITERATE_ZZZ": "x"}) == {
-        "CLAUDE_ITERATE_MODEL": "CLAUDE_ITERATE_CLAUDE__MODEL",
-        "CLAUDE_ITERATE_ZZZ": "",
-    }
 
 
 def test_names_that_begin_alike_come_first() -> None:
@@ -252,12 +237,6 @@ def test_verbose(typed: Type, called: Type, project: Project) -> None:
     quiet = called("--verbose", "run", "w", "--dry-run", "-m", "1", "--quiet")
     assert "\U0001f527" in loud.out + loud.err
     assert quiet.out + quiet.err == ""
-
-
-def test_they_go_before_the_command(typed: Type) -> None:
-    """Who puts one after it is told so."""
-    answer = typed("list", "--workspaces-dir", "w")
-    assert (answer.code, "It goes before the command" in answer.err) == (2, True)
 
 
 @pytest.mark.parametrize(

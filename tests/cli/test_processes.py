@@ -107,28 +107,25 @@ def on_terminal(folder: Path, environ: dict[str, str], typed: str, *words: str) 
     return process.wait(120), shown.decode()
 
 
-def test_clean_asks_on_a_terminal(project: Project, folder: Path, environ: dict[str, str]) -> None:
-    """No is no, yes is yes; without an archive it says what is lost."""
+@pytest.mark.parametrize(
+    ("words", "typed", "code", "said", "there"),
+    [
+        ("clean w --no-archive", "n\n", 1, "lost for good", True),
+        ("clean w", "y\n", 0, "Archive and delete", False),
+        ("archive save w", "n\n", 1, "Archive and delete", True),
+        ("archive save w --keep", "", 0, "Archived w", True),
+        ("archive save w --force", "", 0, "Archived w", False),
+    ],
+)
+def test_deleting_asks_on_a_terminal(
+    project: Project, folder: Path, environ: dict[str, str], words: str, typed: str, code: int, said: str, there: bool
+) -> None:
+    """No is no, yes is yes; without an archive it says what is lost. What deletes nothing does not ask; nor does
+    --force."""
     layout = project.create("w")
-    code, shown = on_terminal(folder, environ, "n\n", "clean", "w", "--no-archive")
-    assert code == 1
-    assert "lost for good" in shown
-    assert layout.metadata.exists()
-    code, shown = on_terminal(folder, environ, "y\n", "clean", "w")
-    assert code == 0, shown
-    assert not layout.folder.exists()
-
-
-def test_archiving_asks_on_a_terminal(project: Project, folder: Path, environ: dict[str, str]) -> None:
-    """It deletes the workspace. --keep does not, so it does not ask; nor does --force."""
-    layout = project.create("w")
-    code, shown = on_terminal(folder, environ, "n\n", "archive", "save", "w")
-    assert (code, "Archive and delete" in shown, layout.metadata.exists()) == (1, True, True)
-    assert not project.archive_folder.exists()
-    code, shown = on_terminal(folder, environ, "", "archive", "save", "w", "--keep")
-    assert (code, layout.metadata.exists()) == (0, True), shown
-    code, shown = on_terminal(folder, environ, "", "archive", "save", "w", "--force")
-    assert (code, layout.folder.exists()) == (0, False), shown
+    ended, shown = on_terminal(folder, environ, typed, *words.split())
+    assert (ended, said in shown, layout.metadata.exists()) == (code, True, there), shown
+    assert project.archive_folder.exists() == (code == 0)
 
 
 def test_setup_opens_the_editor(project: Project, folder: Path, environ: dict[str, str], tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ archive_argument = click.argument("archive_name", metavar="ARCHIVE", shell_compl
 
 
 @options.command("save", name_required=True)
-@options.flag("--keep", help="Keep the workspace as well.")
+@options.flag("--keep", help="Keep the workspace, too.")
 @options.force_option
 def save(invocation: Invocation, name: str, keep: bool, force: bool) -> None:
     """Archive the workspace NAME and delete it. Asks on a terminal. Refused while it runs.
@@ -132,7 +132,7 @@ def show(invocation: Invocation, archive_name: str) -> None:
 @archive_argument
 @options.name_argument_of("workspace", required=False)
 @options.flag(
-    "--outside-links", help="Also restore symlinks that lead out of the workspace. Only for archives of your own."
+    "--outside-links", help="Also restore symlinks that lead out of the workspace. Only for your own archives."
 )
 def restore(invocation: Invocation, archive_name: str, workspace: str | None, outside_links: bool) -> None:
     """Restore the workspace in ARCHIVE as WORKSPACE; without WORKSPACE, under its old name.

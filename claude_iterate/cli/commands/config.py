@@ -50,7 +50,7 @@ def _values(_context: click.Context) -> Iterable[str]:
 @options.flag("-l", "--list", "listing", help="Print every effective value.")
 @options.flag("-k", "--keys", help="Explain every setting: kind, default, value, source.")
 @options.flag("--origin", help="Say where each value comes from.")
-@options.flag("-g", "--global", "user", help="The user's settings, for all projects.")
+@options.flag("-g", "--global", "user", help="Your own settings, for all projects.")
 @options.workspace_option(help="The settings of one workspace.")
 @click.option(
     "--add", multiple=True, metavar="V", shell_complete=completion.words(_values), help="Add to a list. Repeatable."

@@ -39,6 +39,6 @@ def command(invocation: Invocation, port: int, host: str, opens: bool) -> None:
     output.result(board.address)
     output.note("Ctrl-C ends the dashboard.")
     if opens:
-        board.open(lambda: output.note("There is no browser to open. Open the address yourself."))
+        board.open(lambda: output.note("No browser was found. Open the address yourself."))
     board.serve()
     output.note("The dashboard has ended.")

@@ -45,7 +45,7 @@ _DRY_RUN = 0
 
 
 @options.command("history")
-@options.run_option(help="A certain run, by its id or its number. Default: the last one.")
+@options.run_option(help="A certain run, by its id or number. Default: the last one.")
 @options.flag("--all", "every", help="All runs.")
 @click.option("--last", type=options.whole(1), metavar="N", help="Only the last N rows.")
 @click.option(

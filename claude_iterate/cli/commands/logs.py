@@ -28,7 +28,7 @@ _PAUSE = 0.2
 
 @options.command("logs")
 @options.flag("-f", "--follow", help="Keep printing until the run ends.")
-@options.run_option(help="A certain run, by its id or its number; --list names them. Default: the last one.")
+@options.run_option(help="A certain run, by its id or number; --list names them. Default: the last one.")
 @options.flag("--list", "listing", help="List the runs.")
 @click.option("-n", "--lines", type=options.whole(0), metavar="N", help="Only the last N lines.")
 def command(invocation: Invocation, name: str, follow: bool, run: str | None, listing: bool, lines: int | None) -> None:

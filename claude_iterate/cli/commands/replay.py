@@ -33,7 +33,7 @@ def _speed(context: click.Context, parameter: click.Parameter, value: str | None
 
 
 @options.command("replay", json="")
-@options.run_option(help="A certain run, by its id or its number. Default: the last one.")
+@options.run_option(help="A certain run, by its id or number. Default: the last one.")
 @click.option("--iteration", "number", type=options.whole(1), metavar="N", help="Only this iteration.")
 @click.option(
     "--speed",

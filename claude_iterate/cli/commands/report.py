@@ -21,7 +21,7 @@ _ENDS = {"html": ".html", "md": ".md", "json": ".json"}
 
 
 @options.command("report", json="Print the report as one JSON document and write no file.")
-@options.run_option(help="Only this run, by its id or its number. Default: all runs of the task.")
+@options.run_option(help="Only this run, by its id or number. Default: all runs of the task.")
 @click.option(
     "-o",
     "--output",
@@ -29,7 +29,14 @@ _ENDS = {"html": ".html", "md": ".md", "json": ".json"}
     metavar="FILE",
     help="Where to write it; - for standard output. Default: report-ID.html in the workspace, by its last run.",
 )
-@click.option("--format", "form", type=click.Choice(list(_ENDS)), default="html", show_default=True, help="Its form.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(list(_ENDS)),
+    default="html",
+    show_default=True,
+    help="The format of the report.",
+)
 @options.flag("--open", "opens", help="Open it in the browser.")
 def command(invocation: Invocation, name: str, run: str | None, target: str | None, form: str, opens: bool) -> None:
     """Write a report of the task NAME: how it ended, the proof, what was done, money, time.
@@ -70,4 +77,4 @@ def _text(report: NightReport, form: str) -> str:
 
 def _open(path: Path) -> None:
     if not webbrowser.open(path.resolve().as_uri()):
-        output.note(f"There is no browser to open. The report is {path}")
+        output.note(f"No browser was found. The report is {path}")

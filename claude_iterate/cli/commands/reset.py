@@ -8,7 +8,6 @@ from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.errors import ExpectedError, UsageProblem
 from claude_iterate.workspace import metadata_updates
-from claude_iterate.workspace.project import Project
 
 
 @options.command("reset", workspace=False)
@@ -20,18 +19,15 @@ def command(invocation: Invocation, workspace: str | None, every: bool) -> int:
         raise UsageProblem(
             "Name one workspace, or give --all.", "For example: claude-iterate reset my-task. See: claude-iterate list"
         )
-    if workspace is None:
-        return _reset_all(invocation.project)
-    changes = metadata_updates.reset(invocation.project.layout(workspace))
-    said = f"Reset {workspace}: {', '.join(changes)}."
-    output.answer({"name": workspace, "done": changes}, said, f"Next: claude-iterate run {workspace}")
-    return 0
-
-
-def _reset_all(project: Project) -> int:
-    """One that cannot be reset, for example because it runs, does not keep the others from it: exit code 1."""
+    if workspace is not None:
+        changes = metadata_updates.reset(invocation.project.layout(workspace))
+        said = f"Reset {workspace}: {', '.join(changes)}."
+        output.answer({"name": workspace, "done": changes}, said, f"Next: claude-iterate run {workspace}")
+        return 0
+    project = invocation.project
     rows: list[dict[str, Any]] = []
     for name in project.workspaces():
+        # One that cannot be reset, for example because it runs, does not keep the others from it.
         try:
             rows.append({"name": name, "done": metadata_updates.reset(project.layout(name)), "problem": None})
         except ExpectedError as problem:
@@ -39,10 +35,10 @@ def _reset_all(project: Project) -> int:
             output.warn(f"{name} was not reset: {problem.message} {problem.hint}".rstrip())
     if output.wants_json():
         output.document({"workspaces": rows})
+    elif not rows:
+        output.note(f"No workspaces in {project.root}. Make one: claude-iterate setup NAME")
     else:
         for row in rows:
             if row["problem"] is None:
                 output.success(f"Reset {row['name']}: {', '.join(row['done'])}.")
-        if not rows:
-            output.note(f"No workspaces in {project.root}. Make one: claude-iterate setup NAME")
     return 1 if any(row["problem"] is not None for row in rows) else 0

@@ -33,7 +33,7 @@ _BOXES = {DOING: "[~]", DONE: "[x]"}
 _OPTIONS = (
     options.setting_option("max_iterations", "-m", "--max-iterations"),
     options.setting_option("delay", "-d", "--delay", metavar="TIME"),
-    options.flag("--no-delay", help="No pause between iterations."),
+    options.flag("--no-delay", help="Do not pause between iterations."),
     options.setting_option("stagnation_threshold", "--stagnation-threshold"),
     options.verbose_option,
     options.quiet_option,
@@ -56,18 +56,18 @@ _OPTIONS = (
     ),
     options.setting_option("worktree", "--worktree", metavar="[BRANCH[:BASE]]", otherwise="auto"),
     options.accept_option,
-    options.flag("--reset", help="Go on after the breaker stopped the task; its counters begin again."),
+    options.flag("--reset", help="Continue after the breaker stopped the task; its counters restart at 0."),
     options.dry_run_option,
     click.option(
         "--cassette",
         metavar="RUN",
         shell_complete=completion.runs,
-        help="With --dry-run: play this recorded run in place of Claude, by its id or its number.",
+        help="With --dry-run: play this recorded run (its id or number) instead of Claude.",
     ),
-    options.flag("--again", help="Run a task although it is completed."),
+    options.flag("--again", help="Run a task even if it is completed."),
     options.detailed_option,
-    options.flag("--detach", help="Let it run without this terminal; `attach` shows it."),
-    options.flag("--watch", help="Let it run without this terminal, and open `watch` on it."),
+    options.flag("--detach", help="Run it without this terminal; `attach` shows it."),
+    options.flag("--watch", help="Run it without this terminal, and open `watch` on it."),
 )
 
 
@@ -84,8 +84,8 @@ class RunCommand(click.Command):
         ),
         "Proof": ("--check", "--verify", "--accept-changes"),
         "Claude": ("--model", "--session"),
-        "Again, or to try it out": ("--again", "--reset", "--dry-run", "--cassette"),
-        "You and the run": ("--attended", "--detach", "--watch"),
+        "Run again, or try it out": ("--again", "--reset", "--dry-run", "--cassette"),
+        "While it runs": ("--attended", "--detach", "--watch"),
         "Output": ("--verbose", "--quiet", "--output", "--json", "--detailed-exit-code"),
     }
 
@@ -228,7 +228,7 @@ def _run_several(invocation: Invocation, names: tuple[str, ...], every: bool, pa
 def _way(given: dict[str, Any]) -> str:
     """`detach` or `watch`, if the run is to go on without this terminal."""
     detach, watch = given.pop("detach"), given.pop("watch")
-    options.choose_one({"--detach": detach, "--watch": watch}, "Both let it run without this terminal.")
+    options.choose_one({"--detach": detach, "--watch": watch}, "Both run it without this terminal.")
     way = "detach" if detach else "watch" if watch else ""
     options.choose_one({f"--{way}": way, "--json": output.wants_json()}, "The document is about a run that is over.")
     options.choose_one({f"--{way}": way, "--attended": given["attended"]}, "An attended run asks on its terminal.")

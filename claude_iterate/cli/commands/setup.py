@@ -75,7 +75,7 @@ def init(invocation: Invocation, /, name: str, mode: str | None, force: bool, **
     type=click.Path(readable=False),
     help="Take the text of FILE as it is; - is standard input.",
 )
-@click.option("--goal", metavar="TEXT", help="Let Claude write them from this, alone, without a conversation.")
+@click.option("--goal", metavar="TEXT", help="Let Claude write them from this, without a conversation.")
 @options.flag("--editor", help="Write them yourself, in your editor.")
 @options.mode_option
 @options.check_option
@@ -205,7 +205,9 @@ def _open_editor(before: bytes | None) -> bytes | None:
         raise UsageProblem("What the editor saved is not UTF-8 text.", "Save it as UTF-8 and try again.") from None
     except (click.ClickException, ValueError) as problem:  # a ValueError: $EDITOR has a quote without its pair
         why = problem.format_message() if isinstance(problem, click.ClickException) else f"$EDITOR: {problem}."
-        raise UsageProblem(f"No editor could be used: {why}", "Set $EDITOR, or give a file with --from FILE.") from None
+        raise UsageProblem(
+            f"No editor could be started: {why}", "Set $EDITOR, or give a file with --from FILE."
+        ) from None
     text = edited.partition(_SCISSORS)[0].rstrip()
     return f"{text}\n".encode() if text.strip() not in {"", start.strip()} else None
 

@@ -27,11 +27,11 @@ from claude_iterate.workspace.layout import Layout
     "--report-path",
     metavar="FILE",
     type=click.Path(readable=False),
-    help="Where the report goes; relative to the workspace.",
+    help="Where the review's report goes, relative to the workspace.",
 )
 @options.setting_option("worktree", "--worktree", metavar="[BRANCH]", otherwise="auto")
 @options.flag("--checks-only", help="Run the checks alone: no review, no cost, no Claude.")
-@options.flag("--show-report", help="Print the report.")
+@options.flag("--show-report", help="Print the review's report.")
 @options.verbose_option
 @options.quiet_option
 @options.dangerous_option
