@@ -183,16 +183,6 @@ def test_many_are_told_in_few_words(layout: Layout) -> None:
     assert taken(box) == ([], [])
 
 
-def test_a_folder_that_is_none_is_no_reason_to_fail(layout: Layout) -> None:
-    """The runner finds nothing and says so once; the command that asks fails with a message."""
-    layout.control.write_text("in the way")
-    box = RequestFolder(layout, "r")
-    assert len(taken(box)[1]) == 1
-    assert taken(box) == ([], [])
-    with pytest.raises(WorkspaceProblem, match="cannot be written"):
-        control.post(layout, "r", "stop")
-
-
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     st.binary(max_size=200)

@@ -83,11 +83,3 @@ def test_a_folder_that_leads_elsewhere_is_not_touched(layout: Layout, tmp_path: 
     with pytest.raises(WorkspaceProblem, match=f"{linked}/ is a link"):
         notes.add(layout, "text")
     assert len(list(elsewhere.iterdir())) == 1
-
-
-def test_a_folder_that_cannot_be_made_is_told(layout: Layout) -> None:
-    """No traceback."""
-    layout.notes.write_text("in the way")
-    with pytest.raises(WorkspaceProblem, match="is a link or a file"):
-        notes.add(layout, "text")
-    assert texts(layout) == []

@@ -79,13 +79,6 @@ def test_failure_leaves_nothing(project: Project) -> None:
     assert [path.name for path in project.workspaces_folder.iterdir()] == ["w"]
 
 
-def test_unwritable_place_is_told_even_to_root(project: Project, tmp_path: Path) -> None:
-    """A file where a folder should be cannot be written, not even by root."""
-    (tmp_path / "claude-iterate").write_text("")
-    with pytest.raises(WorkspaceProblem, match="cannot be written"):
-        project.create("w")
-
-
 def test_force_mends_damaged_metadata_and_keeps_the_files(project: Project) -> None:
     """The torn file is kept beside the new one."""
     layout = project.create("w", instructions=b"do it")

@@ -148,13 +148,6 @@ def test_originals_counters_are_handed_on(project: Project) -> None:
     assert inherit(layout).carried.iterations == 12
 
 
-def test_a_dry_run_costs_nothing(project: Project) -> None:
-    """The fake's money is not counted against a budget."""
-    layout = project.create("w")
-    write_journal(layout, played("completed", dry_run=True, carried=Carried(0, 1.5, 1)))
-    assert inherit(layout).carried.cost_usd == 1.5
-
-
 def test_a_dry_run_is_not_summed_up(project: Project) -> None:
     """Neither when it begins nor when it is over: the metadata stay as they are, byte for byte."""
     layout = project.create("w")

@@ -187,7 +187,7 @@ def test_only_regular_files_are_kept(layout: Layout, kind: str) -> None:
     elif kind == "link":
         layout.instructions.symlink_to(outside)
     else:
-        layout.instructions.write_bytes(b"x" * (run_folder._LARGEST + 1))
+        layout.instructions.write_bytes(b"x" * (run_folder._MOST_BYTES + 1))
     with run_lock.hold(layout.lock, "w", RUN) as held:
         place = RunFolder(layout, RUN, held)
         layout.instructions.rmdir() if kind == "folder" else layout.instructions.unlink()

@@ -29,11 +29,8 @@ FOLDER, WORKSPACE, LOCK, JOURNAL, LOG = "folder", "workspace", "lock", "journal"
 _RECORD = frozenset({LOCK, JOURNAL, LOG})
 INSTRUCTIONS, SETTINGS, PROMPTS, HOOKS, NOTES = "INSTRUCTIONS.md", "settings", "prompts", "hooks", "notes"
 SEVERAL = frozenset({SETTINGS, PROMPTS, HOOKS, NOTES})
-_MOST_FILES = 200
 _MOST_BYTES = 16 * 1024 * 1024
 """Of all files together."""
-_LARGEST = 4 * 1024 * 1024
-"""Of one file."""
 Version = tuple[int, int, int]
 
 
@@ -212,7 +209,7 @@ class UserFiles:
             self._agents.update(plan_file.paths(self._layout))
         held = sum(file.size for file in self._known.values())
         for label, path in self._list_files():
-            if path not in self._known and len(self._known) < _MOST_FILES and os.path.lexists(path):
+            if path not in self._known and os.path.lexists(path):
                 file = KeptFile(label, path, Path(os.path.realpath(path.parent)))
                 if any(file.folder.is_relative_to(place) for place in self._inside):
                     self._known[path] = file
@@ -294,7 +291,7 @@ class KeptFile:
         """How many bytes are kept."""
         return len(self._data or b"")
 
-    def remember(self, most: int = _LARGEST) -> None:
+    def remember(self, most: int = _MOST_BYTES) -> None:
         """Take the file as it is now, up to `most` bytes. One that is gone, or that has no text any more, stays as it
         was: first emptied and then deleted is deleted, too."""
         now = version(self._path)
@@ -303,7 +300,7 @@ class KeptFile:
         before, self._version, self._data = self._data, now, None
         with contextlib.suppress(OSError):
             mode = stat.S_IMODE(self._path.lstat().st_mode)
-            found = untrusted_files.look(self._path, min(most, _LARGEST), links=False)
+            found = untrusted_files.look(self._path, most, links=False)
             if found.whole and not self._is_led_elsewhere:
                 self._data, self._mode = found.data if found.data.strip() else before or found.data, mode
 
