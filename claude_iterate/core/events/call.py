@@ -31,7 +31,7 @@ class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class IterationStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
     """A prompt was rendered and is about to be sent. The texts are for the log; the journal leaves them out.
-    `resumes` is the session that goes on; empty: a fresh one begins. `notes` counts the notes in the prompt. The prompt
+    `resumes` is the session that continues; empty: a fresh one. `notes` counts the notes in the prompt. The prompt
     asks for `report_id` in the report. `prompt_hash` is that of the prompt as it was sent, which is kept beside the raw
     output; `instructions_hash` that of the instructions in it."""
 
@@ -97,7 +97,7 @@ class IterationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event"
     the identity of the instructions in the prompt. `cost_is_lower_bound`: Claude was gone before it named the cost, so
     `cost_usd` is only what its messages cost at least. `exit_code` is None where Claude was not started; `said` counts
     the characters of Claude's own text, without sub-agents. `error` is the signature of the last error that a tool or
-    the result told, `error_said` its words. `says_done`: its last words say that all is done.
+    the result reported, `error_said` its words. `says_done`: its last words say that all is done.
     `report_was_last`: no tool was called after the one that wrote the report, and Claude ended by itself."""
 
     number: int
@@ -129,7 +129,7 @@ class IterationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event"
 
 class ReviewFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
     """The review's verdict: verified, incomplete, invalid when its report cannot be trusted, or unheld when it could
-    not be held at all, for the reason in `outcome`. `project` names the state of the project that it looked at."""
+    not run at all, for the reason in `outcome`. `project` names the state of the project that it saw."""
 
     verdict: str
     summary: str = ""
@@ -183,7 +183,7 @@ class SnapshotTaken(msgspec.Struct, frozen=True, tag=True, tag_field="event", om
 
 
 class Changes(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What differs between two looks at the project: counts of files, the commits made in between, and the first
+    """What differs between two states of the project: counts of files, the commits made in between, and the first
     names. `how` is git, store or files (a scan)."""
 
     created: int = 0
@@ -201,7 +201,7 @@ class Changes(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class TestCounts(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the test command came to; `errors` are tests or files that could not run. `how` names what it was read
+    """The result of the test command; `errors` are tests or files that could not run. `how` names what it was read
     from; `red` are the first names of tests that failed or could not run."""
 
     __test__ = False  # or pytest takes it for a class of tests
@@ -255,7 +255,7 @@ class PlanRead(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_de
 
 
 class PlanFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """Nothing in the plan is open any more: a claim of completion. `task` is the identity of the instructions that it
+    """No task of the plan is open: a claim of completion. `task` is the identity of the instructions that it
     is about."""
 
     tasks: int

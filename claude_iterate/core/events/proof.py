@@ -1,4 +1,4 @@
-"""Events about a claim of completion: what defines its proof, the user's checks, and what came of it."""
+"""Events about a claim of completion: what defines its proof, the user's checks, and the result."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class VerificationStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """The agent claims completion for the `claim`-th time; we look for ourselves. `green` counts the checks that were
+    """The agent claims completion for the `claim`-th time; its proof begins. `green` counts the checks that were
     green before a wait and need not run again: nothing changed since. `changed` are the files that the checks changed:
     then they run once more. `verify` has no claim, so `task` is the identity of the instructions as it finds them."""
 
@@ -33,7 +33,7 @@ class CheckFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", om
 
 
 class ChecksPassed(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """All checks of a claim are green, and the review is still to come. They stand as long as the project is the same:
+    """All checks of a claim passed, and the review is still to come. They stand as long as the project is the same:
     `project` names its state. Of each check all but its output is kept; `digest` is that of their commands.
     `review_waits`: Claude cannot be called now."""
 
@@ -75,7 +75,7 @@ class ProofChange(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ProofDefined(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """What defines the proof was looked at before the first call: fingerprints of files, by kind and path; `digest` is
+    """What defines the proof, as it was before the first call: fingerprints of files, by kind and path; `digest` is
     that of the checks' commands. `changes` are those of earlier runs that still stand; `refuses`: no claim holds while
     something of it is changed."""
 
@@ -87,7 +87,7 @@ class ProofDefined(msgspec.Struct, frozen=True, tag=True, tag_field="event", omi
 
 class ProofTestsCounted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
     """The test files as they were before the first call: tests, assertions and marks to skip of each. `left_out`: test
-    files, or a part of the project, that were too many or too large to look at."""
+    files, or a part of the project, that were too many or too large to read."""
 
     files: dict[str, str]
     left_out: int = 0
@@ -101,7 +101,7 @@ class ReviewStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", om
 
 
 class VerificationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """What the proof came to. `findings` goes into the next prompt; `tree` is git's name for what was proven;
+    """The result of the proof. `findings` goes into the next prompt; `tree` is git's name for what was proven;
     `known_by` says what the proof rests on: checks, review or checks_and_review. `flaky` are checks with another end
     than before, although nothing changed; `changes` is what changed, since the run began, of that which defines the
     proof. `detail` is the first thing that the review misses, or the last line that the first red check printed;

@@ -172,7 +172,7 @@ class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
     """How many claims of completion were judged, and the proof of the last one. `checked`: its checks are green, the
     review is still to come. `results` are the last ones of each check, over all claims; `flaky` are the checks of this
     claim with another result than before, although nothing changed. `task` is the identity of the instructions that the
-    claim is about; `sound`: the iteration that made it came to its own end, or the API refused all that was to follow.
+    claim is about; `sound`: the iteration that made it was not cut off, or the API refused everything after it.
     `refuted` is the proof that failed last, if none has held since; `problems` are what was odd about its report.
     `verification` is its proof as long as that is under way."""
 
@@ -224,10 +224,10 @@ class Work(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class HookState(msgspec.Struct, frozen=True, omit_defaults=True):
     """Which hooks have run. `hooks_ran` are those (project, workspace) that have ended for the point and iteration that
-    is under way, `hook_running` one that has not; `hook_prepared` is the iteration that `next_iteration` has let go on,
+    is under way, `hook_running` one that has not; `hook_prepared` is the iteration that `next_iteration` has allowed,
     `hook_owed` the one that `iteration_finished` has still to hear of; `hook_skips` counts skips in a row,
     `hook_signals` signals since the hook began; `hook_record` is the last iteration; `hooks_failed` are
-    the paths of those that failed and let the run go on."""
+    the paths of those that failed without ending the run."""
 
     hook_point: str = ""
     hook_number: int = 0
@@ -270,10 +270,10 @@ JOURNAL_FORMAT = 1
 
 class RunStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
     """A run began. Everything the log's header needs is here. `birth` and `pid` together name the runner's process.
-    `format` is that of the journal: a version that knows only a smaller number does not go on with it. `hooks` are the
+    `format` is that of the journal: a version that knows only a smaller number does not continue it. `hooks` are the
     points that have a hook; `settings` are those that differ from their defaults, secrets masked. `measures`: each
     iteration is followed by a measure of its work. `cassette` is the recorded run that a dry run plays; `again` is the
-    command that goes on with the run if it is killed. `to_prove`: nothing but Claude's word will say that the task is
+    command that continues the run if it is killed. `to_prove`: nothing but Claude's word will say that the task is
     done, and this command adds a check. `task` is the identity of the instructions."""
 
     run: str
@@ -308,7 +308,7 @@ class RunStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_
 
 
 class Resumed(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a run that goes on after a crash takes over from the one that was killed. Beside `run` and `elapsed` each
+    """What a run that continues after a crash takes over from the one that was killed. Beside `run` and `elapsed` each
     field is one of the state, of the same name."""
 
     run: str
@@ -348,7 +348,7 @@ class RunFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit
     claim of completion: that it was not checked or did not hold, or what the report says beside it. `changes` is what
     changed, since the run began, of that which defines the proof. `tripped`: the breaker ended it, and why;
     `task` is the identity of the instructions as they were left. `duration` counts the killed run that it went on with.
-    `replaced` are the identities of the instructions before and after, if they were replaced and no proof looks at
+    `replaced` are the identities of the instructions before and after, if they were replaced and no proof covers
     them."""
 
     reason: Reason

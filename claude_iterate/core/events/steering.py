@@ -32,7 +32,7 @@ class WaitEnded(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_d
 
 
 class Requested(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """The user steers: `by` is command, key or answer. `detach`: from now on the run goes on without its terminal."""
+    """The user steers: `by` is command, key or answer. `detach`: from now on the run continues without its terminal."""
 
     verb: Verb
     by: str = "command"

@@ -199,7 +199,7 @@ def start_verification(state: RunState, facts: Facts, verdict: Verify, project: 
 
 
 def judge(state: RunState, facts: Facts, changes: tuple[ProofChange, ...]) -> VerificationFinished:
-    """What the proof comes to. `changes` is what changed, since the run began, of that which defines it."""
+    """The result of the proof. `changes` is what changed, since the run began, of that which defines it."""
     verification, inspection, flaky = _verification(state), _inspection(facts), state.claim.flaky
     findings: list[Finding] = [] if inspection.tampering else _find_gaps(verification, facts)
     if changes and facts.refuses_tampering:
@@ -284,7 +284,7 @@ def checks_change_the_project(changed: Sequence[str]) -> str:
 
 
 def flaky_check(command: str) -> str:
-    """A finding, or a remark if the claim holds all the same."""
+    """A finding, or a remark if the claim holds anyway."""
     return f"The check `{command}` is flaky: it passed once and failed once, and no file changed in between."
 
 

@@ -176,7 +176,7 @@ class ProgressSettings(Group, frozen=True):
         " where there is git, `off` measures nothing.",
     ] = "auto"
     ignore: Annotated[
-        tuple[str, ...], TEXTS, "Files that are no work, as patterns of `.gitignore`, for example `build/`."
+        tuple[str, ...], TEXTS, "Files that do not count as work, as patterns of `.gitignore`, for example `build/`."
     ] = ()
     tests: Annotated[bool, FLAG, "Run `commands.test` after each iteration and count its tests."] = False
 
@@ -234,7 +234,7 @@ class VerificationSettings(Group, frozen=True):
     on_tamper: Annotated[
         str,
         choice("warn", "refuse"),
-        "What to do when something that defines the proof, such as a check's script, changed during the run: tell it,"
+        "What to do when something that defines the proof, such as a check's script, changed during the run: warn,"
         " or let the claim fail.",
     ] = "warn"
     report_filename: Annotated[str, REPORT_NAME, "Name of the review's report in the workspace."] = (
@@ -269,7 +269,7 @@ class SandboxSettings(Group, frozen=True):
     kind: Annotated[
         str,
         choice("none", "bwrap", "docker", "podman"),
-        "Where Claude, checks and other programs of a run are closed in.",
+        "The sandbox of Claude, checks and other programs of a run.",
     ] = "none"
     image: Annotated[str | None, IMAGE, "With docker and podman: the image, which has Claude Code in it."] = None
     memory: Annotated[str, MEMORY, "With docker and podman: most memory of a program. bwrap limits none."] = "4g"

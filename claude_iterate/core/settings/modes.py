@@ -12,7 +12,7 @@ _NO_PROGRESS = 3
 
 class Mode(msgspec.Struct, frozen=True):
     """A way of working: how many iterations it gets by default, whether idle iterations end it, and what says that the
-    work is done. `judged_by`: status is the agent's report; plan means that nothing in the plan is open any more.
+    work is done. `judged_by`: status is the agent's report; plan means that no task of the plan is open.
     `makes_plan`: the plan is the result, so a report counts only if there is one."""
 
     name: str
@@ -37,7 +37,7 @@ MODES: dict[str, Mode] = {
 
 
 def most_unmoved(settings: Settings, stagnates: bool) -> int:
-    """`stop.no_progress`. Unset it is 3; where a mode that stagnates is told never to, 0: that trusts Claude."""
+    """`stop.no_progress`. Unset it is 3; 0 where `stagnation_threshold = 0` trusts Claude in a mode that stagnates."""
     if settings.stop.no_progress is not None:
         return settings.stop.no_progress
     return 0 if stagnates and not settings.stagnation_threshold else _NO_PROGRESS

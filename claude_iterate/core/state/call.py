@@ -58,7 +58,7 @@ class Call(msgspec.Struct, frozen=True):
     error_sort: str = ""
     """Claude Code's word for the sort of the error that it said last."""
     denials: tuple[events.Denial, ...] = ()
-    """Tool calls that were not allowed, as far as Claude Code told it before its result."""
+    """Tool calls that were not allowed, as far as Claude Code reported it before its result."""
     tool_error: str = ""
     """What the last tool said that reported an error, unless the same was tried again and went well."""
     failed: tuple[str, ...] = ()
@@ -146,7 +146,7 @@ def _on_task_event(now: Call, event: events.TaskStarted | events.TaskEnded, elap
 
 
 def _on_tasks_listed(now: Call, event: events.TasksListed, elapsed: float) -> Call:
-    """Claude Code's own list corrects the ledger: an end that was not reported is one all the same."""
+    """Claude Code's own list corrects the ledger: it also shows ends that were not reported."""
     since = {task.id: began for task, began in now.open_tasks}
     return _with_open_tasks(now, tuple((task, since.get(task.id, elapsed)) for task in event.tasks), elapsed)
 

@@ -58,7 +58,7 @@ def _report(state: RunState) -> Status | None:
 
 
 def _replaced(state: RunState) -> tuple[str, ...]:
-    """Instructions that were replaced, until a run has told it at the end of a completed task. Only a run looks."""
+    """Instructions that were replaced, until the end of a completed task reported it. Only `run` checks."""
     if state.task_is_done:
         return ()
     looked = state.finished is not None and state.run.purpose == Purpose.RUN
@@ -112,7 +112,7 @@ def _claim_left(state: RunState, judged: bool) -> Claim:
 
 def retell_start(state: RunState) -> RunStarted | None:
     """The first event of this run with all that came since in it, for a journal that has lost its beginning. What the
-    call under way has cost is left out: its end will tell."""
+    call under way has cost is left out: its end will report it."""
     started = state.started
     if started is None:
         return None
@@ -125,4 +125,4 @@ _HOUR = 3600.0
 _RESULTS = 50
 """How many checks are remembered: those that settings no longer name count as well."""
 _WAITED_FOR = frozenset({Kind.USAGE_LIMIT, Kind.TRANSIENT})
-"""Outcomes that the next step still has to look at; after any other, a user who says `run` wants another try."""
+"""Outcomes that still decide the next step; after any other, a user who says `run` wants another try."""

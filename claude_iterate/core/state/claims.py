@@ -1,4 +1,4 @@
-"""Steps of the fold about claims of completion: what defines their proof, their checks, and what came of them."""
+"""Steps of the fold about claims of completion: what defines their proof, their checks, and the results."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def on_check_finished(state: RunState, event: events.CheckFinished, _entry: even
 
 
 def on_checks_passed(state: RunState, event: events.ChecksPassed, _entry: events.Entry) -> RunState:
-    """All checks are green. Where the review has to wait, it is a proof of its own."""
+    """All checks passed. A review that has to wait is a proof of its own."""
     verification = None if event.review_waits else state.claim.verification
     return replace(state, claim=replace(state.claim, checked=event, verification=verification))
 
@@ -65,7 +65,7 @@ def claim_after_review(state: RunState, event: events.ReviewFinished) -> Claim:
         said_no = bool(event.project) and claim.results.get(THE_REVIEW) == events.CheckResult(False, event.project)
         wavered = said_no and event.verdict == VERIFIED
         verification = replace(claim.verification, review=event, wavered=wavered)
-        # One that could not be held is tried again later, as a proof of its own.
+        # One that could not run is tried again later, as a proof of its own.
         claim = replace(claim, verification=verification if event.outcome is None else None)
     if not event.project or event.verdict not in {VERIFIED, INCOMPLETE}:
         return claim
@@ -74,7 +74,7 @@ def claim_after_review(state: RunState, event: events.ReviewFinished) -> Claim:
 
 
 def on_verification_finished(state: RunState, event: events.VerificationFinished, _entry: events.Entry) -> RunState:
-    """Only a proof that came to its end spends a claim."""
+    """Only a proof that finished spends a claim."""
     refuted = None if event.passed else event
     claim = replace(state.claim, judged=event.claim, proof=event, checked=None, refuted=refuted, verification=None)
     odd = f"About your report: {'; '.join(claim.problems)}." if refuted is not None and claim.problems else ""
@@ -84,14 +84,14 @@ def on_verification_finished(state: RunState, event: events.VerificationFinished
 
 
 def on_claim_dropped(state: RunState, event: events.ClaimDropped, _entry: events.Entry) -> RunState:
-    """The claim does not count: it and all that was looked at for it are forgotten."""
+    """The claim does not count: it and its evidence are forgotten."""
     said = f"{CUT_OFF}\n{state.findings}".strip() if event.cut else event.findings or _OTHER_TEXT
     status = standing_report(state, claim=False)
     return replace(state, last_status=None, status=status, claim=without_proof(state.claim), findings=said)
 
 
 def on_run_finished(state: RunState, event: events.RunFinished, _entry: events.Entry) -> RunState:
-    """The end. What changed is known only where it was looked at."""
+    """The end. What changed is known only where it was measured."""
     status = standing_report(state, claim=event.reason == "completed")
     changes = event.changes if state.defined is not None else state.changes
     return replace(state, finished=event, status=status, changes=changes)

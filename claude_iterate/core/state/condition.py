@@ -1,6 +1,6 @@
 """What a run is doing, in one word, and how far it is: `list`, `show`, JSON and every other view take it from here.
 
-The word is a condition below while the run goes on, `killed` if it cannot go on by itself, and at its end the reason.
+The word is a condition below until the run ends, `killed` if its process is gone, and at its end the reason.
 `CHANGES` is what can follow what; the diagram in the reference is drawn from it, and a test walks it.
 """
 

@@ -52,7 +52,7 @@ def reduce(state: RunState, entry: Entry) -> RunState:
 
 
 def _on_run_started(state: RunState, event: events.RunStarted, entry: Entry) -> RunState:
-    """A run goes on counting where the last one ended, however that was; a dry run counts for itself."""
+    """A run continues to count where the last one ended, however that was; a dry run counts for itself."""
     carried = event.carried
     state = replace(
         state,
@@ -69,7 +69,7 @@ def _on_run_started(state: RunState, event: events.RunStarted, entry: Entry) -> 
 
 
 def _resume(state: RunState, before: events.Resumed, entry: Entry) -> RunState:
-    """A run that goes on begins as the killed one was left; a wait goes on, on its own clock."""
+    """A run begins as the killed one that it continues was left; a wait continues, on its own clock."""
     waiting = before.waiting
     if (wait := waiting.wait) is not None:
         waiting = replace(waiting, began=entry.elapsed, ends=entry.elapsed + wait.until - entry.at)
@@ -97,7 +97,7 @@ def _on_agent_started(state: RunState, _event: events.AgentStarted, entry: Entry
 
 
 def _on_limit_reported(state: RunState, event: events.LimitReported, _entry: Entry) -> RunState:
-    """A usage window as Claude last told it."""
+    """A usage window as Claude last reported it."""
     if not event.window:
         return state
     windows = {**state.waiting.windows, event.window: event}
@@ -121,7 +121,7 @@ def _on_review_finished(state: RunState, event: events.ReviewFinished, _entry: E
     if event.outcome is None:
         waiting = replace(state.waiting, waits=0, waited=0.0)
         return replace(state, streaks=replace(state.streaks, retries=0, absences=0), waiting=waiting)
-    # It could not be held: the rules for limits, overloads and failures say what is next, then it is tried again.
+    # It could not run: the rules for limits, overloads and failures say what is next, then it is tried again.
     streaks = work.streaks_after_retry(state.streaks, event.outcome)
     return replace(state, last_outcome=event.outcome, streaks=streaks)
 
@@ -152,12 +152,12 @@ def _on_iteration_finished(state: RunState, event: events.IterationFinished, ent
 
 
 def _is_sound(event: events.IterationFinished) -> bool:
-    """The iteration came to its own end, or the API refused no more than the words after its report."""
+    """The iteration was not cut off, or the API refused no more than the words after its report."""
     return event.outcome.kind in WELL or (event.report_was_last and event.outcome.kind in REFUSALS)
 
 
 def _findings_after(state: RunState, event: events.IterationFinished, again: bool) -> str:
-    """An iteration that is done again gets the same findings as before, as does the one after a skipped iteration."""
+    """A repeated iteration gets the same findings as before, as does the one after a skipped iteration."""
     if again or event.outcome.kind == Kind.SKIPPED:
         return state.findings
     if event.outcome.kind not in FINE:
@@ -169,7 +169,7 @@ def _findings_after(state: RunState, event: events.IterationFinished, again: boo
 
 
 def _session_after(state: RunState, event: events.IterationFinished, again: bool, at: float) -> Session:
-    """The session that may go on: that of a good call. A limit or an overload does it no harm; a failure, a spoilt
+    """The session that may continue: that of a good call. A limit or an overload does it no harm; a failure, a spoilt
     session and `reboot` end it."""
     if state.requests.cut == Cause.REBOOT:
         return Session(reboot=events.Rebooted(Reboot.USER, event.session, event.context))
@@ -185,7 +185,7 @@ def _session_after(state: RunState, event: events.IterationFinished, again: bool
 
 
 def _hints_after(now: events.Hints, event: events.IterationFinished) -> events.Hints:
-    """Signs that the run gets nowhere, after an iteration that went well; any other says nothing."""
+    """Signs of no progress, after an iteration that went well; any other says nothing."""
     output, claims_end = event.tokens.output, event.status is not None and event.status.complete
     shrank = 0 < output <= _SHRUNK * now.output
     did = (event.status.work or event.status.phase or "") if event.status is not None else ""
@@ -214,7 +214,7 @@ def _on_wait_started(state: RunState, event: events.WaitStarted, entry: Entry) -
 
 
 def _on_wait_ended(state: RunState, event: events.WaitEnded, _entry: Entry) -> RunState:
-    """The run goes on; what it waited for is forgotten."""
+    """The run continues; what it waited for is forgotten."""
     waiting = replace(state.waiting, wait=None, held=None)
     if event.by != "time":
         # What is known of a window would only begin the wait again, and a user who ends a wait wants to try. That
@@ -263,7 +263,7 @@ def _on_hook_started(state: RunState, event: events.HookStarted, _entry: events.
 
 def _on_hook_finished(state: RunState, event: events.HookFinished, _entry: events.Entry) -> RunState:
     """A hook has ended. Its point is done when no other hook of it is left; a skip, an abort or a stop does not prepare
-    the iteration: a run that goes on after a kill asks again."""
+    the iteration: a run that continues after a kill asks again."""
     hooks = _at_point(state.hooks, event)
     failed = (*hooks.hooks_failed, *([event.path] if event.means == Meaning.FAILED else ()))
     hooks = replace(

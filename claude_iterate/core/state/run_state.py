@@ -65,7 +65,7 @@ class RunState(msgspec.Struct, frozen=True):
     defined: events.ProofDefined | None = None
     """What defines the proof, as it was when the run began."""
     changes: tuple[events.ProofChange, ...] = ()
-    """What was changed of it, as far as it was looked at."""
+    """What was changed of it, as far as it is known."""
     work: Work = Work()
     hooks: HookState = HookState()
     reboots: int = 0

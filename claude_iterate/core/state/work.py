@@ -87,7 +87,7 @@ def _programs(denied: str) -> set[str]:
 
 def find_progress(state: RunState, changes: Changes | None, tests: TestCounts | None) -> tuple[str, ...]:
     """What moved in the iteration that just ended, as we measured it: what the agent counts as done is its word. Fewer
-    red tests are progress only if more are green: a deleted test is none. In plan mode another plan is progress."""
+    failing tests are progress only if more pass: a deleted test is none. In plan mode another plan is progress."""
     changes = changes or Changes()
     before = state.work.last_measure.tests if state.work.last_measure else None
     better = (
