@@ -25,6 +25,7 @@ from claude_iterate.core.reports.status import Status
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.errors import WorkspaceProblem
+from claude_iterate.operations.playback import recorded_beginning
 from claude_iterate.views import run_view
 from claude_iterate.views.full_texts import full_texts
 from claude_iterate.workspace import journal_reader
@@ -99,7 +100,6 @@ class RecordedCalls:
     as far as the journal tells."""
 
     def __init__(self, entries: Iterable[events.Entry]) -> None:
-        self.started: events.RunStarted | None = None
         self.calls: list[RecordedCall] = []
         self.plan = ""
         self.report: Step | None = None
@@ -121,8 +121,6 @@ class RecordedCalls:
         if type(event) in _PRINTED:
             self._printed += 1
         match event:
-            case events.RunStarted():
-                self.started = event
             case events.IterationStarted():
                 self._kind, self._number = ITERATION, event.number
             case events.ReviewStarted():
@@ -263,14 +261,8 @@ def choose_cassette(layout: Layout, wanted: str, mode: str) -> Cassette:
     """The run of this workspace that the user names; `mode` is that of the run to come."""
     another = f"Choose another run: claude-iterate logs {layout.name} --list"
     run = run_view.find_run(layout, wanted)
-    path = layout.journal(run)
-    if not path.is_file():
-        raise WorkspaceProblem(f"Run {run} has no journal: {path}", another)
-    journal_reader.refuse_newer(layout, run)
-    recorded = RecordedCalls(journal_reader.read(path))
-    started = recorded.started
-    if started is None:
-        raise WorkspaceProblem(f"The journal of run {run} has no beginning, so it cannot be played.", another)
+    started = recorded_beginning(layout, run)
+    recorded = RecordedCalls(journal_reader.read(layout.journal(run)))
     if started.purpose != Purpose.RUN:
         raise WorkspaceProblem(f"Run {run} is a `{started.purpose}`: it has no iterations to play.", another)
     if not recorded.iterations:

@@ -46,24 +46,11 @@ Pace = Callable[[Entry, Callable[[float], None]], None]
 the clock of `Entry.elapsed`: that redraws the live line."""
 
 
-class Range(msgspec.Struct, frozen=True):
-    """Some entries of a run, such as those of one iteration, by their numbers; without a `last`, all from the first."""
-
-    first: int = 0
-    last: int | None = None
-
-    def __contains__(self, number: int) -> bool:
-        return self.first <= number and (self.last is None or number <= self.last)
-
-
-ALL = Range()
-
-
 class ConsolePlayback:
-    """Shows entries on a sink, at once or at a pace; with a `part` only these, but the state after each is that of the
-    whole run."""
+    """Shows entries on a sink, at once or at a pace; with a `part` only those with these numbers, but the state after
+    each is that of the whole run."""
 
-    def __init__(self, sink: Sink, pace: Pace | None = None, part: Range = ALL) -> None:
+    def __init__(self, sink: Sink, pace: Pace | None = None, part: range | None = None) -> None:
         self._sink = sink
         self._pace = pace
         self._part = part
@@ -75,7 +62,7 @@ class ConsolePlayback:
         """Show these, which come after those before. True if there were any."""
         before = self.last
         for entry in entries:
-            shown = entry.seq in self._part
+            shown = self._part is None or entry.seq in self._part
             if shown and self._pace is not None:
                 self._pace(entry, self._sink.tick)
             self.state, self.last = reduce(self.state, entry), entry
@@ -154,6 +141,18 @@ class ShownRun(msgspec.Struct, frozen=True):
     run: str
     started: RunStarted
     is_alive: bool
+
+
+def recorded_beginning(layout: Layout, run: str) -> RunStarted:
+    """How a recorded run began; a WorkspaceProblem where that cannot be read."""
+    path = layout.journal(run)
+    if path.is_file():
+        journal_reader.refuse_newer(layout, run)
+        if (started := journal_reader.beginning(path)) is not None:
+            return started
+    why = "has no beginning that can be read" if path.is_file() else "is missing"
+    other = f"Choose another run: claude-iterate logs {layout.name} --list"
+    raise WorkspaceProblem(f"The journal of run {run} {why}: {path}", other)
 
 
 def find_run(layout: Layout) -> ShownRun:

@@ -21,7 +21,6 @@ from rich.text import Text
 from claude_iterate.core.events import (
     AgentStarted,
     Entry,
-    Event,
     IterationStarted,
     RunFinished,
     RunStarted,
@@ -31,8 +30,14 @@ from claude_iterate.core.events import (
 from claude_iterate.core.formats import join_names, plural
 from claude_iterate.core.redact import Redactor
 from claude_iterate.core.state.condition import recorded_settings
-from claude_iterate.errors import UsageProblem, WorkspaceProblem
-from claude_iterate.operations.playback import ALL, ConsolePlayback, Range, RecordedPace, recorded_console, usual_speed
+from claude_iterate.errors import UsageProblem
+from claude_iterate.operations.playback import (
+    ConsolePlayback,
+    RecordedPace,
+    recorded_beginning,
+    recorded_console,
+    usual_speed,
+)
 from claude_iterate.views.full_texts import FullTexts, full_texts, restore_texts
 from claude_iterate.workspace import journal_reader
 from claude_iterate.workspace.layout import Layout
@@ -96,22 +101,17 @@ def _loss_warning(numbers: list[int]) -> Warned:
     return Warned(f"{where} of the journal cannot be read: something is missing here.")
 
 
-def iteration_range(found: Iterable[Entry], number: int) -> Range | None:
+def iteration_range(found: Iterable[Entry], number: int) -> range | None:
     """From the beginning of an iteration, all its attempts, to the next one or to the end of the run."""
     first = last = 0
     for entry in found:
         event = entry.event
-        if isinstance(event, IterationStarted) and event.number == number and not first:
-            first = entry.seq
-        elif first and _ends_iteration(event, number):
+        if isinstance(event, IterationStarted) and event.number == number:
+            first = first or entry.seq
+        elif first and isinstance(event, IterationStarted | RunFinished):
             break
         last = entry.seq
-    return Range(first, last) if first else None
-
-
-def _ends_iteration(event: Event, number: int) -> bool:
-    another = isinstance(event, IterationStarted) and event.number != number
-    return another or isinstance(event, RunFinished)
+    return range(first, last + 1) if first else None
 
 
 def _describe_missing(outputs: Mapping[str, FullTexts]) -> str:
@@ -127,17 +127,15 @@ def _describe_missing(outputs: Mapping[str, FullTexts]) -> str:
 
 
 class ReplayedRun(msgspec.Struct, frozen=True):
-    """What is shown: a run, or one iteration of it, on a level. Texts are made whole from the `outputs` of its calls,
-    which `redactor` cleans; `missing` says where there is none."""
+    """What is shown: a run, or one `part` of it, on a level. Texts are made whole from the outputs of its calls, which
+    `redactor` cleans; `missing` says where there is none."""
 
     layout: Layout
     run: str
     started: RunStarted
     level: str
-    part: Range
+    part: range | None
     redactor: Redactor
-    outputs: Mapping[str, FullTexts] = {}
-    """By the names of the calls."""
     missing: str = ""
 
     @property
@@ -174,29 +172,20 @@ class ReplayedRun(msgspec.Struct, frozen=True):
         """The entries with their texts whole, as far as the raw output is there."""
         printed: Iterator[StreamEvent] = iter(())
         for entry in entries(self.layout.journal(self.run)):
-            if isinstance(entry.event, AgentStarted):
-                output = self.outputs.get(entry.event.raw)
-                printed = output.events(self.redactor) if output is not None else iter(())
+            if isinstance(entry.event, AgentStarted) and self.level == "verbose":  # the only one with long texts
+                printed = full_texts(self.layout, self.run, entry.event.raw).events(self.redactor)
             yield from restore_texts([entry], printed)
 
 
 def load_replay(layout: Layout, run: str, number: int | None, level: str, redactor: Redactor) -> ReplayedRun:
     """The run as it is recorded, or an ExpectedError. Nothing is written."""
-    path = layout.journal(run)
-    other = f"Choose another run: claude-iterate logs {layout.name} --list"
-    if not path.is_file():
-        raise WorkspaceProblem(f"Run {run} has no journal: {path}", other)
-    journal_reader.refuse_newer(layout, run)
-    started = journal_reader.beginning(path)
-    if started is None:
-        raise WorkspaceProblem(f"The journal of run {run} has no beginning that can be read: {path}", other)
-    part = iteration_range(entries(path), number) if number is not None else ALL
-    if part is None:
-        raise UsageProblem(
-            f"Run {run} has no iteration {number}.", f"See which it has: claude-iterate history {layout.name}"
-        )
+    path, started = layout.journal(run), recorded_beginning(layout, run)
+    part = iteration_range(entries(path), number) if number is not None else None
+    if number is not None and part is None:
+        hint = f"See which it has: claude-iterate history {layout.name}"
+        raise UsageProblem(f"Run {run} has no iteration {number}.", hint)
     shown = ReplayedRun(layout, run, started, level or recorded_settings(started).output, part, redactor)
-    if shown.level != "verbose":  # only this level shows texts that the journal shortens
+    if shown.level != "verbose":
         return shown
     calls = [entry.event.raw for entry in journal_reader.milestones(path) if isinstance(entry.event, AgentStarted)]
     outputs = {name: full_texts(layout, run, name) for name in calls}

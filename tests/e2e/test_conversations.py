@@ -154,7 +154,7 @@ def test_without_claude_the_editor_opens(loop: Loop, terminal: Open) -> None:
     screen = terminal("setup", "my-task", "--force")
     assert screen.finish() == 0, screen.seen
     assert "Claude CLI not found" in screen.seen
-    assert "your editor opens" in screen.seen
+    assert "Opening your editor instead" in screen.seen
     assert (loop.workspace / "INSTRUCTIONS.md").read_text().startswith("- written by ")
     assert (loop.workspace / "INSTRUCTIONS.md.bak").exists()
 

@@ -13,7 +13,7 @@ import pytest
 from claude_iterate.core import events
 from claude_iterate.core.events import Entry, IterationStarted, RunFinished, Said, Warned
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.operations.playback import ConsolePlayback, Range, RecordedPace, usual_speed
+from claude_iterate.operations.playback import ConsolePlayback, RecordedPace, usual_speed
 from claude_iterate.operations.replay import MOST_LINES, Cast, entries, iteration_range, picture
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -61,8 +61,8 @@ def test_an_iteration_has_all_its_attempts() -> None:
     kinds: list[events.Event] = [Warned("w"), IterationStarted(1), Said("a"), IterationStarted(1), Said("b")]
     kinds += [IterationStarted(2), Said("c"), RunFinished("completed")]
     found = [Entry(number, 0.0, 0.0, event) for number, event in enumerate(kinds, 1)]
-    assert iteration_range(found, 1) == Range(2, 5)
-    assert iteration_range(found, 2) == Range(6, 7)
+    assert iteration_range(found, 1) == range(2, 6)
+    assert iteration_range(found, 2) == range(6, 8)
     assert iteration_range(found, 3) is None
 
 
@@ -96,7 +96,7 @@ def test_at_once_waits_for_nothing_and_a_part_not_for_the_rest() -> None:
 
     told = [Entry(number, 0.0, moment, Said("a")) for number, moment in ((1, 0.0), (2, 9.0), (3, 4.0), (4, 90.0))]
     ConsolePlayback(Sink(), RecordedPace(0.0, wait=waited.append)).show(told)
-    ConsolePlayback(Sink(), RecordedPace(1.0, wait=waited.append), Range(2, 3)).show(told)
+    ConsolePlayback(Sink(), RecordedPace(1.0, wait=waited.append), range(2, 4)).show(told)
     assert waited == []
     assert shown == [1, 2, 3, 4, 2, 3]
     assert (usual_speed(30.0), usual_speed(28_800.0)) == (1.0, 480.0)
