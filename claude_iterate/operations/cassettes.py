@@ -7,9 +7,10 @@ played is refused with a clear word before anything is written.
 
 from __future__ import annotations
 
+import itertools
 import math
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, get_args
 
@@ -52,47 +53,33 @@ class RecordedCall(msgspec.Struct):
     kind: str
     name: str
     number: int
-    beside: tuple[tuple[float, Step], ...] = ()
+    beside: list[tuple[float, Step]] = []
     exit_code: int | None = None
     hung: bool = False
 
     def add(self, after: float, verb: str, value: Any) -> None:
         """Something that was not printed."""
-        self.beside = (*self.beside, (after, {verb: value}))
+        self.beside.append((after, {verb: value}))
 
     def steps(self, path: Path) -> list[Step]:
-        """What the fake does for this call, whose output is in `path`. A call whose end is not recorded died with its
-        run."""
+        """What the fake does for this call, whose output is in `path`: the output in parts, and between them what came
+        beside it. A call whose end is not recorded died with its run."""
+        found: list[Step] = []
+        waiting, start, place, printed, translator = list(self.beside), 0, 0, 0, Translator()
+        with path.open("rb") as file:
+            for line in itertools.chain((b"",), file):  # some came before the first line
+                place += len(line)
+                printed += len(translator.translate(line.rstrip(b"\n")))
+                if due := [step for after, step in waiting if after <= printed]:
+                    found += [*_part(path, start, place), *due]
+                    waiting, start = waiting[len(due) :], place
         code = 1 if self.exit_code is None else self.exit_code
-        return [*self._output_steps(path), {"exit": code} if code >= 0 else {"kill_self": -code}]
-
-    def _output_steps(self, path: Path) -> Iterator[Step]:
-        """The output in parts, and between them what came beside it."""
-        waiting, start, size = list(self.beside), 0, path.stat().st_size
-        for place, printed in _line_ends(path) if any(after < _AT_THE_END for after, _ in waiting) else ():
-            due = [step for after, step in waiting if after <= printed]
-            if due:
-                yield from _part(path, start, place)
-                yield from due
-                waiting, start = waiting[len(due) :], place
-        yield from _part(path, start, size)
-        yield from (step for _, step in waiting)
+        end = {"exit": code} if code >= 0 else {"kill_self": -code}
+        return [*found, *_part(path, start, place), *(step for _, step in waiting), end]
 
 
-def _line_ends(path: Path) -> Iterator[tuple[int, int]]:
-    """Where each line ends, and how many events there were by then; first the beginning, where there are none."""
-    translator, place, printed = Translator(), 0, 0
-    yield place, printed
-    with path.open("rb") as file:
-        for line in file:
-            place += len(line)
-            printed += len(translator.translate(line.rstrip(b"\n")))
-            yield place, printed
-
-
-def _part(path: Path, start: int, end: int) -> Iterator[Step]:
-    if end > start:
-        yield {"part": {"path": str(path), "start": start, "end": end}}
+def _part(path: Path, start: int, end: int) -> list[Step]:
+    return [{"part": {"path": str(path), "start": start, "end": end}}] if end > start else []
 
 
 class RecordedCalls:

@@ -184,7 +184,8 @@ def make_spec(run: PreparedRun, identity: str, agent: Agent, before: Inheritance
     if request.accept_changes:  # what earlier runs changed of the definition of the proof is forgotten
         carried, defined = replace(carried, changes=(), refuses=False, replaced=()), None
         resumed = replace(resumed, defined=None, changes=()) if resumed is not None else None
-    report = _report(layout, request.report or settings.verification.report_filename)
+    name = request.report or settings.verification.report_filename  # a dry run writes it into its copy
+    report = layout.agent_folder / (Path(name).name if layout.dry_run_folder is not None else name)
     values, one_off = request.prompt_values, request.purpose in ONE_OFF
     reads_plan = run.mode.reads_plan and request.purpose == Purpose.RUN
     return RunSpec(
@@ -218,11 +219,6 @@ def make_spec(run: PreparedRun, identity: str, agent: Agent, before: Inheritance
         test_command=find_test_command(settings, project.root),
         look_at_plan=functools.partial(plan_file.read_plan, layout) if reads_plan else lambda: None,
     )
-
-
-def _report(layout: Layout, name: str) -> Path:
-    """Where a report goes: relative to the workspace; in a dry run always into its copy."""
-    return layout.agent_folder / (Path(name).name if layout.dry_run_folder is not None else name)
 
 
 def tidy_up(layout: Layout, dry_run: bool) -> None:

@@ -189,7 +189,7 @@ def load_replay(layout: Layout, run: str, number: int | None, level: str, redact
         return shown
     calls = [entry.event.raw for entry in journal_reader.milestones(path) if isinstance(entry.event, AgentStarted)]
     outputs = {name: full_texts(layout, run, name) for name in calls}
-    return replace(shown, outputs=outputs, missing=_describe_missing(outputs))
+    return replace(shown, missing=_describe_missing(outputs))
 
 
 def picture(lines: Sequence[str], title: str, columns: int = COLUMNS) -> str:

@@ -64,8 +64,8 @@ def test_what_came_beside_stands_between_the_lines(tmp_path: Path) -> None:
     ("ends", "step"),
     [
         ((events.AgentExited(3),), [{"exit": 3}]),
-        ((events.AgentExited(-9),), [{"die": 9}]),
-        ((events.CutStarted(Cause.IDLE), events.AgentExited(-15)), [{"wait_for_cut": "idle"}, {"die": 15}]),
+        ((events.AgentExited(-9),), [{"kill_self": 9}]),
+        ((events.CutStarted(Cause.IDLE), events.AgentExited(-15)), [{"wait_for_cut": "idle"}, {"kill_self": 15}]),
         ((events.CutStarted(Cause.SKIP), events.AgentExited(0)), [{"exit": 0}]),
         ((), [{"exit": 1}]),
     ],

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from claude_iterate.core.events import Entry, IterationStarted, RunStarted, Said
 from claude_iterate.core.state.condition import recorded_settings
 from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.operations.playback import ConsolePlayback, recorded_console
+from claude_iterate.operations.playback import ConsolePlayback, RecordedPace, recorded_console, usual_speed
 from claude_iterate.workspace.journal_reader import JournalFollower
 
 STARTED = RunStarted("r1", "my-task", "loop", 50, 1, "here", "1", ("claude",), "a.log")
@@ -70,6 +71,31 @@ def test_the_pace_is_asked_before_each_entry_and_may_tick() -> None:
     ConsolePlayback(sink, pace).show(entries(3))
     assert asked == [(1, 0), (2, 1), (3, 2)]
     assert sink.ticks == [-0.5, 0.5, 1.5]
+
+
+def test_a_pause_is_shortened_and_the_clocks_go_on() -> None:
+    """Ten minutes at ten times the speed are cut to two seconds; in between both clocks pass evenly."""
+    waited: list[float] = []
+    drawn: list[tuple[float, float]] = []
+    pace = RecordedPace(10.0, 2.0, waited.append)
+    pace(Entry(1, 1000.0, 0.0, Said("a")), lambda now: drawn.append((now, pace.wall())))
+    pace(Entry(2, 1600.0, 600.0, Said("b")), lambda now: drawn.append((now, pace.wall())))
+    assert sum(waited) == pytest.approx(2.0)
+    assert [round(now) for now, _ in drawn] == [60 * part for part in range(1, 10)]
+    assert all(wall == pytest.approx(1000.0 + now) for now, wall in drawn)
+    assert pace.wall() == 1600.0
+
+
+def test_at_once_waits_for_nothing_and_a_part_not_for_the_rest() -> None:
+    """Nor does a clock that was set back."""
+    waited: list[float] = []
+    sink = Seen()
+    told = [Entry(number, 0.0, moment, Said("a")) for number, moment in ((1, 0.0), (2, 9.0), (3, 4.0), (4, 90.0))]
+    ConsolePlayback(sink, RecordedPace(0.0, wait=waited.append)).show(told)
+    ConsolePlayback(sink, RecordedPace(1.0, wait=waited.append), range(2, 4)).show(told)
+    assert waited == []
+    assert [entry.seq for entry, _ in sink.seen] == [1, 2, 3, 4, 2, 3]
+    assert (usual_speed(30.0), usual_speed(28_800.0)) == (1.0, 480.0)
 
 
 def test_of_a_long_journal_the_end_is_whole(tmp_path: Path) -> None:

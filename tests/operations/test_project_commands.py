@@ -110,7 +110,7 @@ def test_what_cannot_be_read_suggests_nothing(tmp_path: Path) -> None:
     (tmp_path / "package.json").mkdir()
     (tmp_path / "Makefile").symlink_to(tmp_path / "nowhere")
     (tmp_path / "justfile").write_text("x" * 3_000_000 + "\ntest:\n")
-    assert detect(tmp_path) == Commands()
+    assert detect(tmp_path) == Commands(kind="Node")
     assert detect(tmp_path / "missing").kind == ""
     for name in ("Cargo.toml", "go.mod", "mix.exs", "gradlew", "pom.xml"):
         (tmp_path / name).touch()

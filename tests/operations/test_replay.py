@@ -12,8 +12,6 @@ import pytest
 
 from claude_iterate.core import events
 from claude_iterate.core.events import Entry, IterationStarted, RunFinished, Said, Warned
-from claude_iterate.core.state.run_state import RunState
-from claude_iterate.operations.playback import ConsolePlayback, RecordedPace, usual_speed
 from claude_iterate.operations.replay import MOST_LINES, Cast, entries, iteration_range, picture
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -64,42 +62,6 @@ def test_an_iteration_has_all_its_attempts() -> None:
     assert iteration_range(found, 1) == range(2, 6)
     assert iteration_range(found, 2) == range(6, 8)
     assert iteration_range(found, 3) is None
-
-
-def test_a_pause_is_shortened_and_the_clocks_go_on() -> None:
-    """Ten minutes at ten times the speed are cut to two seconds; in between both clocks pass evenly."""
-    waited: list[float] = []
-    drawn: list[tuple[float, float]] = []
-    pace = RecordedPace(10.0, 2.0, waited.append)
-    pace(Entry(1, 1000.0, 0.0, Said("a")), lambda now: drawn.append((now, pace.wall())))
-    pace(Entry(2, 1600.0, 600.0, Said("b")), lambda now: drawn.append((now, pace.wall())))
-    assert sum(waited) == pytest.approx(2.0)
-    assert [round(now) for now, _ in drawn] == [60 * part for part in range(1, 10)]
-    assert all(wall == pytest.approx(1000.0 + now) for now, wall in drawn)
-    assert pace.wall() == 1600.0
-
-
-def test_at_once_waits_for_nothing_and_a_part_not_for_the_rest() -> None:
-    """Nor does a clock that was set back."""
-    waited: list[float] = []
-    shown: list[int] = []
-
-    class Sink:
-        def __call__(self, entry: Entry, state: RunState) -> None:
-            shown.append(entry.seq)
-
-        def tick(self, now: float) -> None: ...
-
-        def flush(self) -> None: ...
-
-        def close(self) -> None: ...
-
-    told = [Entry(number, 0.0, moment, Said("a")) for number, moment in ((1, 0.0), (2, 9.0), (3, 4.0), (4, 90.0))]
-    ConsolePlayback(Sink(), RecordedPace(0.0, wait=waited.append)).show(told)
-    ConsolePlayback(Sink(), RecordedPace(1.0, wait=waited.append), range(2, 4)).show(told)
-    assert waited == []
-    assert shown == [1, 2, 3, 4, 2, 3]
-    assert (usual_speed(30.0), usual_speed(28_800.0)) == (1.0, 480.0)
 
 
 def rows(drawn: str) -> list[str]:
