@@ -266,7 +266,6 @@ class Engine:
 
     def _begin(self, number: int, supervisor: Supervisor) -> None:
         before = self._state.hints
-        self._conditions.iteration_begins()
         keep_place, listen = lambda: self._keep_place(after_call=True), self._conditions.search
         run_iteration(supervisor, self._reports, number, keep_place, listen)
         for warned in new_hint_warnings(before, self._state.hints, self._spec.layout.name):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import msgspec
 
@@ -18,11 +17,11 @@ from claude_iterate.core.formats import join_names, one_line, shorten
 from claude_iterate.core.rules.during import decide_check
 from claude_iterate.core.rules.verdicts import Ask, Begin, Finish, ProofStep, RunHook, RunStopScripts, Verdict
 from claude_iterate.core.state.work import find_contradiction, find_progress
-from claude_iterate.engine.shell_command import ProgramEnd, run_program, shell_program
+from claude_iterate.engine.shell_command import run_program, shell_program
 from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.project.project_work import Look, Work
 from claude_iterate.project.snapshots import Place
-from claude_iterate.project.suite_results import Counts, JunitProblem, find_written, read_junit_files, read_summary
+from claude_iterate.project.suite_results import JunitProblem, find_written, read_junit_files, read_summary
 from claude_iterate.system import processes
 from claude_iterate.workspace.layout import Layout
 
@@ -175,24 +174,19 @@ def count_tests(supervisor: Supervisor, command: str) -> tuple[TestCounts | None
     ended = run_program(supervisor, shell_program(command, "test", tail=_TAIL), decide_check)
     if ended.code is None:
         return None, f"`{command}` {ended.how}"
+    root = supervisor.spec.layout.root
     try:
-        found = supervisor.meanwhile(lambda: _read_counts(supervisor.spec.layout.root, command, ended, began))
+        # JUnit files are exact; what is printed is for people.
+        found = supervisor.meanwhile(
+            lambda: read_junit_files(find_written(command, root, began)) or read_summary(ended.output)
+        )
     except JunitProblem as problem:
         return None, f"`{command}` {ended.how}, and its JUnit file cannot be used: {problem}"
     if found is None:
         return None, f"`{command}` {ended.how}, and no counts of tests are in its output"
-    return _test_counts(found, command, ended), ""
-
-
-def _read_counts(root: Path, command: str, ended: ProgramEnd, began: int) -> Counts | None:
-    """JUnit files are exact; what is printed is for people."""
-    return read_junit_files(find_written(command, root, began)) or read_summary(ended.output)
-
-
-def _test_counts(found: Counts, command: str, ended: ProgramEnd) -> TestCounts:
     red = tuple(shorten(one_line(name), _LONGEST) for name in found.red)
     errors = found.errors
     if ended.code and not found.failed + errors:
         # All that was counted is green, and the command says that something is not.
         errors, red = 1, (f"`{command}` {ended.how}",)
-    return TestCounts(found.passed, found.failed, errors, found.skipped, found.how, red)
+    return TestCounts(found.passed, found.failed, errors, found.skipped, found.how, red), ""

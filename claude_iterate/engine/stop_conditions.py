@@ -1,11 +1,10 @@
 """What the user looks for to end a run: patterns in what is said while Claude works, scripts after an iteration.
 
-A pattern has a time limit for each look and for an iteration: one such as `(a+)+$` must not hold up the run.
+A pattern has a time limit for each look: one such as `(a+)+$` must not hold up the run.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 
 from claude_iterate.core.events import Event, PatternSeen, Said, ScriptResult, StopScriptsRun, ToolAnswered
@@ -19,8 +18,6 @@ from claude_iterate.engine.supervisor import Supervisor
 
 _PATIENCE = 0.25
 """Seconds that one look may take; the engine does nothing else meanwhile."""
-_IN_ALL = 2.0
-"""Seconds that all looks of one pattern may take in an iteration."""
 _AROUND = 60
 _SHOWN = 200
 _TAIL = 1000
@@ -35,41 +32,27 @@ class StopConditions:
     def __init__(self, settings: StopSettings, recorder: Recorder) -> None:
         self._recorder = recorder
         self._scripts = settings.scripts
-        self._patterns = dict.fromkeys(settings.patterns, 0.0)
-        """Each with the seconds that it took in this iteration."""
-
-    def iteration_begins(self) -> None:
-        """Each iteration has the whole time for its looks."""
-        self._patterns = dict.fromkeys(self._patterns, 0.0)
+        self._patterns = list(dict.fromkeys(settings.patterns))
 
     def search(self, printed: Iterable[Event]) -> None:
         """Record the first match of an iteration."""
-        if not self._patterns:
-            return
         for event in printed:
-            if isinstance(event, Said | ToolAnswered) and event.text and self._recorder.state.breaker.pattern is None:
-                self._search_text(event.text)
-
-    def _search_text(self, text: str) -> None:
-        for pattern in tuple(self._patterns):
-            found = self._find(pattern, text)
-            if found:
-                self._recorder.record(PatternSeen(pattern, found))
-                return
+            if not isinstance(event, Said | ToolAnswered) or not event.text:
+                continue
+            for pattern in tuple(self._patterns):
+                if self._recorder.state.breaker.pattern is None and (found := self._find(pattern, event.text)):
+                    self._recorder.record(PatternSeen(pattern, found))
 
     def _find(self, pattern: str, text: str) -> str:
         import regex
 
-        began = time.monotonic()
-        left = _IN_ALL - self._patterns[pattern]
         try:
-            found = regex.search(pattern, text, timeout=min(_PATIENCE, max(left, 0.001)))
+            found = regex.search(pattern, text, timeout=_PATIENCE)
         except TimeoutError:
-            del self._patterns[pattern]
-            hint = "It is not looked for any more in this run. Make it simpler: `stop.patterns`."
+            self._patterns.remove(pattern)
+            hint = "It is no longer looked for in this run. Make it simpler: `stop.patterns`."
             self._recorder.warn_once(f"The stop pattern `{pattern}` takes too long.", hint)
             return ""
-        self._patterns[pattern] += time.monotonic() - began
         if found is None:
             return ""
         start, end = found.span()
