@@ -95,7 +95,7 @@ class LogFile:
             with suppress(OSError):
                 os.close(file.handle)
         self._on_failure(
-            f"The log cannot be written ({error.strerror or error}); the run goes on without it: {self._path}"
+            f"The log cannot be written ({error.strerror or error}); the run continues without it: {self._path}"
         )
 
 

@@ -48,7 +48,7 @@ def run_started(event: events.RunStarted, at: float) -> list[str]:
         return first
     done = plural(event.resumed.iterations, "iteration")
     count = {0: "", 1: " It counts."}.get(event.resumed.iterations, " They count.")
-    before = f"  Going on with run {event.resumed.run}, which was killed after {done}.{count}"
+    before = f"  Continuing run {event.resumed.run}, which was killed after {done}.{count}"
     if (wait := event.resumed.waiting.wait) is None:
         return [*first, before]
     return [*first, before, wait_resumed(wait, at, event.workspace)]
@@ -239,7 +239,7 @@ def close_counters(breaker: Breaker, stop: StopSettings) -> str:
 
 def worktree_made(event: events.WorktreeMade) -> list[str]:
     """Where the run works."""
-    begins = "goes on at" if event.again else "begins at"
+    begins = "continues at" if event.again else "begins at"
     return [f"Working in the worktree {event.path}", f"  Branch {event.branch}, which {begins} {event.base[:10]}"]
 
 

@@ -97,7 +97,7 @@ def _missing(layout: Layout, run: str | None) -> WorkspaceProblem:
     run = run or ("" if begun else next(files, ""))
     if not run:
         return WorkspaceProblem(f"{name} has no run yet.", f"Start one: claude-iterate run {name}")
-    lost = f"The journal of run {run} of {name} has lost its beginning, so nothing can be told of it."
+    lost = f"The journal of run {run} of {name} has lost its beginning, so there is nothing to report."
     return WorkspaceProblem(lost, f"Its log may be whole: claude-iterate logs {name} --run {run}")
 
 
@@ -156,7 +156,7 @@ def _part(view: RunView, history: RunHistory) -> RunOfTask:
 def _sentence(view: RunView) -> str:
     if view.state == "running":
         number = f", iteration {view.iteration}" if view.iteration else ""
-        return f"The run goes on: {view.condition}{number}."
+        return f"The run is under way: {view.condition}{number}."
     if view.state == "unfinished":
         return "The run was killed before its end."
     return view.cause if view.cause.endswith((".", "!", "?")) else f"{view.cause}."

@@ -39,7 +39,7 @@ ACTIONS = {
     "new_task": (*_BEGIN, *_AFTER),
     **dict.fromkeys(("starting", "running", "verifying"), _STEER),
     "stopping": (("stop {name} --now", "end it at once"), *_RUNNING[:1]),
-    "paused": (("resume {name}", "go on"), ("stop {name}", "end the run"), *_RUNNING),
+    "paused": (("resume {name}", "continue"), ("stop {name}", "end the run"), *_RUNNING),
     "waiting": (("retry {name}", "try now"), ("stop {name}", "end the run"), *_RUNNING),
     "copy": (("reset {name}", "start again here, beside the original"), *_AFTER),
     "planned": (
@@ -50,7 +50,7 @@ ACTIONS = {
     ),
     "completed": (*_AFTER, ("verify {name}", "prove it"), ("archive save {name}", "put it away")),
 }
-CONTINUE = (("run {name}", "go on"), *_AFTER, ("edit {name}", "improve the instructions"))
+CONTINUE = (("run {name}", "continue"), *_AFTER, ("edit {name}", "improve the instructions"))
 """Commands and what they are for, the likeliest first."""
 
 
@@ -308,4 +308,4 @@ def _breaker(view: WorkspaceView, paste: Callable[[str], str]) -> str:
     if run is None or run.breaker.tripped is None:
         return counters
     step = run.next if "--reset" in run.next else f"claude-iterate run {view.name} --reset"
-    return f"{counters}; stopped {run.breaker.tripped}, {paste(f'go on with: {step}')}"
+    return f"{counters}; stopped {run.breaker.tripped}, {paste(f'continue with: {step}')}"

@@ -56,7 +56,7 @@ def test_a_copied_project_is_a_copy_too(loop: Loop, live: subprocess.Popen[bytes
     assert processes.is_alive(claude(loop))
     loop.kill(live)
     done = loop.call("-C", str(elsewhere), "run", "my-task")
-    assert (done.code, "Going on with run" in done.err) == (0, True)
+    assert (done.code, "Continuing run" in done.err) == (0, True)
 
 
 def test_a_workspace_that_is_moved_under_a_run_keeps_its_lock(loop: Loop, live: subprocess.Popen[bytes]) -> None:

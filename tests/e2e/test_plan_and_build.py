@@ -187,7 +187,7 @@ def test_a_killed_build_goes_on_as_a_build_and_not_as_another_mode(loop: Loop) -
     assert f"  claude-iterate build {TASK}  " in shown
     assert f"claude-iterate run {TASK}" not in shown
     loop.script(finish(plan_of("- [x] one\n- [x] two\n")))
-    assert "Going on with run" not in loop.call("plan", TASK).err
+    assert "Continuing run" not in loop.call("plan", TASK).err
     assert [event["mode"] for event in loop.events("RunStarted")] == ["build", "plan"]
     assert loop.call("build", TASK).code == 0
 

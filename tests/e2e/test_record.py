@@ -135,7 +135,7 @@ def test_the_next_run_knows_what_was_spent(loop: Loop) -> None:
     assert round(shown["counters"]["costUsd"], 6) == 0.008
     loop.script(*calls(""))
     done = loop.run("--again")
-    assert "Going on with run" not in done.err
+    assert "Continuing run" not in done.err
     assert spent(loop) == (3, 0.012)
     assert round(loop.document("show", NAME)["counters"]["costUsd"], 6) == 0.012
 

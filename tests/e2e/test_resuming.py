@@ -24,7 +24,7 @@ def goes_on_waiting(loop: Loop) -> Any:
     until(lambda: len(loop.events("RunStarted")) > began)
     until(lambda: loop.call("retry", "my-task").code == 0)
     done = loop.finish(process)
-    assert "Going on with run" in done.err
+    assert "Continuing run" in done.err
     assert loop.events("RunStarted")[-1]["resumed"]["waiting"]["wait"]["until"] == wait["until"]
     assert loop.events("WaitEnded")[-1]["by"] == "retry"
     return done
@@ -109,7 +109,7 @@ def test_a_reset_forgets_only_what_was_before_it(loop: Loop) -> None:
     process = loop.working()
     loop.kill(process)
     done = loop.run()
-    assert (done.code, "Going on with run" in done.err) == (0, True)
+    assert (done.code, "Continuing run" in done.err) == (0, True)
     assert [event["number"] for event in loop.events("IterationStarted")] == [1, 2, 2]
 
 

@@ -218,7 +218,7 @@ def test_a_killed_run_goes_on_where_it_worked(repository: Loop) -> None:
     refused = loop.run()
     assert (refused.code, f"--worktree={BRANCH}" in refused.err, len(loop.layout.run_ids())) == (1, True, 1)
     loop.script(DONE)
-    assert "Going on with run" in loop.call(*shlex.split(step)[1:]).err
+    assert "Continuing run" in loop.call(*shlex.split(step)[1:]).err
     assert (top(loop) / "one.txt").exists()
 
 

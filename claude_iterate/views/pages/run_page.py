@@ -96,7 +96,7 @@ class WatchedRun:
         if newer := newer_journal(self._layout, story.run):
             return newer
         if story.started is None and seen.share >= 1.0 and not seen.alive:
-            lost = f"The journal of run {story.run} has lost its beginning, so little can be told of it."
+            lost = f"The journal of run {story.run} has lost its beginning, so little of it can be shown."
             return f"{lost} Look: claude-iterate doctor"
         return ""
 
