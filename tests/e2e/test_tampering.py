@@ -116,7 +116,7 @@ def test_refuse_lets_the_claim_fail_until_it_is_undone(project: Loop) -> None:
     assert [event["passed"] for event in project.events("VerificationFinished")] == [False, True]
     prompt = project.prompt(2)
     assert "check.sh (changed; a check uses it)" in prompt
-    assert "put it back as it was" in prompt
+    assert "restore it, then report completion again" in prompt
 
 
 def refused(project: Loop, command: str = "echo true > check.sh") -> None:

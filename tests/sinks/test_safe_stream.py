@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from claude_iterate.selftest.harness.scripted_project import until
 from claude_iterate.sinks import safe_stream
 from claude_iterate.sinks.safe_stream import RED, Output, TerminalWriter
 from claude_iterate.system import terminals
@@ -54,6 +55,7 @@ class Terminal:
     def stop(self) -> None:
         """Fill it, so that it takes nothing."""
         self.writer.write(b"." * 65536 + b"\n")
+        until(lambda: not select.select([], [self._write], [], 0)[1])  # its thread may come late on a busy machine
         self.writer.write(b"x" * 100 + b"\n")
 
     def read(self, until: bytes) -> bytes:
