@@ -248,8 +248,8 @@ def _usability(project: Project, layout: Layout, check: str, about: Metadata) ->
 
 
 def _last_run(layout: Layout, check: str, about: Metadata) -> Iterator[Finding]:
-    """The lock is free. A run that still seems to be on was killed, or this is a copy of a workspace where it is on."""
-    for run in sorted(_runs_that_seem_on(layout, about)):
+    """The lock is free. A run that still seems to run was killed, or this is a copy of a workspace where it runs."""
+    for run in sorted(_runs_that_seem_alive(layout, about)):
         started = journal_reader.beginning(layout.journal(run))
         if journal_reader.has_finished(layout.journal(run)) or (started is not None and started.dry_run):
             continue
@@ -260,7 +260,7 @@ def _last_run(layout: Layout, check: str, about: Metadata) -> Iterator[Finding]:
             fix = f"Wait for that one, or start over here: claude-iterate reset {layout.name}"
             yield Finding(check, "warning", f"it is a copy of a workspace that is running now (pid {pid})", fix)
         else:
-            # Nothing has to be fixed: the next run goes on where it stopped.
+            # Nothing has to be fixed: the next run continues where it stopped.
             step = f"claude-iterate run {layout.name}"
             if started is not None and started.again:
                 step = rename_workspace(started.again, started.workspace, layout.name)
@@ -305,7 +305,7 @@ def _suspects(layout: Layout, about: Metadata | None) -> list[str]:
     """Runs that may have left processes. A run that ended normally ended its own; to look through all processes for
     each of those would take long."""
     known = about is not None and about.last_run is not None
-    return sorted(_runs_that_seem_on(layout, about) or set(layout.run_ids()[-1:] if not known else []))
+    return sorted(_runs_that_seem_alive(layout, about) or set(layout.run_ids()[-1:] if not known else []))
 
 
 def _can_be_repaired(layout: Layout) -> bool:
@@ -334,8 +334,8 @@ def _stale_outside(project: Project) -> Iterator[Finding]:
         yield Finding("leftovers", "warning", message, FIX, partial(_remove, "leftovers", path))
 
 
-def _runs_that_seem_on(layout: Layout, about: Metadata | None) -> set[str]:
-    """Runs that seem to be on: a run that ends normally says so, in its summary and in the lock file."""
+def _runs_that_seem_alive(layout: Layout, about: Metadata | None) -> set[str]:
+    """Runs that seem to be alive: a run that ends normally says so, in its summary and in the lock file."""
     said = {about.run.id} if about is not None and about.is_running else set()
     in_lock = run_lock.holder_named_in(layout.lock).get("run")
     return (said | ({in_lock} if in_lock in layout.run_ids() else set())) - {""}

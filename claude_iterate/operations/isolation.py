@@ -52,8 +52,8 @@ def find_worktree(run: PreparedRun) -> Worktree | None:
 
 
 def _refuse_elsewhere(run: PreparedRun) -> None:
-    """To prove the project says nothing of work that is in a worktree, and was not merged; and a killed run goes on
-    where it worked."""
+    """A proof of the project says nothing about unmerged work in a worktree, and a killed run continues where it
+    worked."""
     if run.request.dry_run or run.request.purpose not in _WITH_WORKTREE:
         return
     layout, program = run.layout, run.request.command_line.program

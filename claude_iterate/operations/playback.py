@@ -1,8 +1,8 @@
-"""The entries of a run on a console, as the run itself showed them, folded once; and a run under way, which another
-process shows: which one it is, what its journal adds, whether it goes on, requests to it.
+"""Shows the entries of a run on a console, as the run itself did: while it runs in another process (`attach`), or at
+the pace it had (`replay`).
 
-`attach` follows a run that is under way and shows what is there at once; `replay` shows one that is over at the pace it
-had. Nothing is changed by looking. Memory does not grow with the number of entries.
+An attached run is found, followed by its journal, and asked for what the user wants. Nothing is changed by watching.
+Memory does not grow with the number of entries.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A recorded run, shown again by the console of a live run: on the terminal, as a picture, or as a recording.
 
-Its texts are whole where the raw output is there; a word stands where one is lost. The picture is one SVG file that
-needs no font, no script and no network. A recording is for asciinema (version 2, one JSON value per line).
+Its texts are whole where the raw output is there; a warning stands where a line is lost. The picture is one SVG file
+that needs no font, no script and no network. A recording is for asciinema (version 2, one JSON value per line).
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _NAMED = 5
 
 def entries(path: Path) -> Iterator[Entry]:
     """All entries of a journal. In the place of a line that cannot be read stands a warning; the last line may be torn
-    by a kill, which is told by the missing end of the run."""
+    by a kill, which shows in the missing end of the run."""
     damaged: list[int] = []
     last = Entry(0, 0.0, 0.0, Warned(""))
     with path.open("rb") as file:

@@ -247,7 +247,7 @@ _LOOK = 0.1
 _PROBE = 30.0
 """Seconds that the others wait longer where the end of a limit is not known: one run finds out for all."""
 _APART = 5.0
-"""Seconds between the others, if that one has not told by then: the first of them finds out for the rest."""
+"""Seconds between the others, if that one has not found out by then: the first of them does it for the rest."""
 
 
 class OneRun:
@@ -260,7 +260,7 @@ class OneRun:
         self.state = RunState()
         self.ended: Ended | Refused | None = None
         self.knows_of: HeldBack | None = None
-        """The limit that holds it back, as far as it was told."""
+        """The limit that holds it back, as far as it knows."""
         self._waits_until = 0.0
         self._journal: JournalFollower | None = None
 
@@ -372,7 +372,7 @@ class ManyRuns:
         self._apart = 0.0 if known else _APART
 
     def _tell_others(self) -> None:
-        """Runs that do not know of the limit yet; one that has just begun is told as soon as it has a name."""
+        """Tell the runs that do not know of the limit yet; one that has just begun, as soon as it has a name."""
         held = self._held
         for place, run in enumerate(self.runs):
             if held is None or run.knows_of is held or not run.run or run.ended is not None:

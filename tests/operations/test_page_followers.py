@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import MutableMapping
 from pathlib import Path
 from typing import Any
@@ -71,24 +70,6 @@ def test_a_browser_gets_only_what_it_does_not_have() -> None:
     assert set(change(NOTHING, FIRST)["panels"]) == {"head", "log"}
     other = change(FIRST, replace(FIRST, run="s"))
     assert (len(other["lines"]), other["again"]) == (1, True)
-
-
-def test_only_so_many_pages_can_be_open() -> None:
-    """The next one is refused, and a place that was left can be taken again."""
-
-    async def played() -> None:
-        followers = PageFollowers()
-        follower = followers.of("/", Scripted)
-        with contextlib.ExitStack() as open_pages:
-            for _ in range(page_followers._MOST - 1):
-                open_pages.enter_context(follower.watched())
-            with follower.watched():
-                full = [followers.is_full]
-            full.append(followers.is_full)
-        followers.close()
-        assert full == [True, False]
-
-    asyncio.run(played())
 
 
 def test_a_bug_in_a_page_is_a_page_with_a_crash_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

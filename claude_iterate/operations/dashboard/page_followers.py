@@ -17,9 +17,7 @@ from claude_iterate.views.pages.drawn_page import Drawn, panel
 PAUSE = 0.5
 """Seconds between two looks."""
 _LINGERS = 30.0
-"""Seconds that a follower goes on when its last page was closed: a reload comes back."""
-_MOST = 100
-"""Pages that can be open at once."""
+"""Seconds that a follower keeps drawing after its last page was closed: a reload comes back."""
 NOTHING = Drawn("", {}, whole=False)
 """What a browser shows before anything was drawn for it."""
 
@@ -109,7 +107,7 @@ def change(before: Drawn, now: Drawn) -> dict[str, Any]:
 
 
 def _with_problem(before: Drawn, problem: Exception) -> Drawn:
-    """The page as it was, with a word about what went wrong."""
+    """The page as it was, and what went wrong."""
     text = f"The dashboard cannot read this at the moment: {type(problem).__name__}: {problem}"
     return replace(before, panels={**before.panels, "problem": panel("run_panels", "problem", text=text)}, whole=True)
 
@@ -137,11 +135,6 @@ class PageFollowers:
         for address, follower in self._known.items():
             if address == "/" or address.split("/")[2] == name:
                 follower.nudge()
-
-    @property
-    def is_full(self) -> bool:
-        """No further page can be followed."""
-        return sum(follower.watchers for follower in self._known.values()) >= _MOST
 
     def close(self) -> None:
         """The dashboard ends."""

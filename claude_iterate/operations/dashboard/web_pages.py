@@ -126,8 +126,6 @@ class WebPages:
         layout, run = self._read_address(request) if "name" in request.path_params else (None, "")
         if request.method == "HEAD":
             return Response(media_type="text/event-stream")
-        if self.followers.is_full:
-            return refusal_page(AccessAnswer(503, "Too many pages are open.", "Close some of them."))
         follower = self._follower(layout.name if layout is not None else "", run)
         return StreamingResponse(self._stream(follower), media_type="text/event-stream")
 

@@ -1,4 +1,4 @@
-"""The dashboard as a process: it listens, answers until it is told to end, and leaves nothing behind."""
+"""The dashboard as a process: it listens, answers until it is stopped, and leaves nothing behind."""
 
 from __future__ import annotations
 
