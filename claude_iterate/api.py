@@ -173,7 +173,7 @@ class Workspace:
     def history(self, *, every: bool = False) -> HistoryView:
         """What each iteration of the last run took, or of every run, as `history --json` prints it."""
         found = history_view.all_runs(self._layout) if every else history_view.last_runs(RunRecords(self._layout))
-        return history_view.history(self._layout, found)
+        return HistoryView(self.name, tuple(found), history_view.total(found))
 
     def _running(self, run: str = "") -> str:
         holder = run_lock.holder(self._layout.lock)

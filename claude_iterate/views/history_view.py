@@ -1,4 +1,4 @@
-"""The figures of some runs together, and as lines: the same in `history`, `show` and `run --json`."""
+"""What every iteration of some runs took, and their sum, also as lines: `history`, `show`, `run --json`, the report."""
 
 from __future__ import annotations
 
@@ -89,6 +89,14 @@ class Total(msgspec.Struct, frozen=True, rename="camel"):
     longest: float = 0.0
     """The longest call of an iteration."""
     mean: float = 0.0
+
+
+class HistoryView(msgspec.Struct, frozen=True, rename="camel"):
+    """Some runs of a workspace, and their sum."""
+
+    workspace: str
+    runs: tuple[RunHistory, ...]
+    total: Total
 
 
 def history_of(story: Story, at: float = 0.0) -> RunHistory:
@@ -225,20 +233,6 @@ def _outcomes(total: Total) -> str:
     found = sorted(total.outcomes.items(), key=lambda item: -item[1])
     words = ", ".join(f"{number} {outcome}".replace("_", " ") for outcome, number in found)
     return f" ({words})" if found else ""
-
-
-class HistoryView(msgspec.Struct, frozen=True, rename="camel"):
-    """Some runs of a workspace, and their sum."""
-
-    workspace: str
-    runs: tuple[RunHistory, ...]
-    total: Total
-
-
-def history(layout: Layout, runs: Iterable[RunHistory]) -> HistoryView:
-    """These runs and their sum."""
-    runs = tuple(runs)
-    return HistoryView(layout.name, runs, total(runs))
 
 
 def run(records: RunRecords, identity: str) -> RunHistory | None:

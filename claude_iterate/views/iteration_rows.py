@@ -171,8 +171,10 @@ class IterationRows:
                 self.ended[-1] = replace(row, progress=_progress(None, event) or row.progress)
             case events.WorkMeasured():
                 self._add_measure(event, after)
-            case events.VerificationFinished():
-                self._add_verdict(event.passed)
+            case events.VerificationFinished() if not self.ended:
+                self.claim_before_held = event.passed
+            case events.VerificationFinished() if self.ended[-1].complete:
+                self.ended[-1] = replace(self.ended[-1], claim_held=event.passed)
 
     def _attempt(self, number: int) -> int:
         """Which attempt at this iteration it is; a run that goes on remembers those of the killed one."""
@@ -197,12 +199,6 @@ class IterationRows:
             moved=event.progress if known else None,
             tree_after=after.work.snapshot.tree if after.work.snapshot is not None and changes is not None else "",
         )
-
-    def _add_verdict(self, passed: bool) -> None:
-        if not self.ended:
-            self.claim_before_held = passed
-        elif self.ended[-1].complete:
-            self.ended[-1] = replace(self.ended[-1], claim_held=passed)
 
 
 def _progress(status: Status | None, plan: events.PlanRead | None) -> Progress | None:

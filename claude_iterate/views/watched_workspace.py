@@ -90,7 +90,6 @@ class WatchedWorkspace:
         self._run = run
         self._steps = steps
         self._followed: FollowedJournal | None = None
-        self._stands: tuple[object, tuple[str, str | None]] = (None, ("", None))
 
     def look(self) -> Seen:
         """What is there now. Nothing that happens to the folder is an error."""
@@ -114,15 +113,10 @@ class WatchedWorkspace:
             return seen
         found.read(self._steps)
         seen = replace(seen, story=found.story, cursor=found.journal.cursor, share=found.journal.share)
-        return seen if seen.alive or self._run else replace(seen, stands=self._standing())
-
-    def _standing(self) -> tuple[str, str | None]:
-        """What `list` says, which is looked up only when a file that it depends on was written."""
-        stamp = file_stamps(self.layout.metadata, self.layout.instructions, self.layout.runs)
-        if self._stands[0] != stamp:
-            found = state_of(self.layout)
-            self._stands = stamp, (found.state, found.known_by) if found is not None else ("damaged", None)
-        return self._stands[1]
+        if seen.alive or self._run:
+            return seen
+        stands = state_of(layout)
+        return replace(seen, stands=(stands.state, stands.known_by) if stands is not None else ("damaged", None))
 
 
 def file_stamps(*paths: Path) -> tuple[int, ...]:

@@ -80,7 +80,8 @@ def command(
         runs = [told] if told is not None else []
     else:
         runs = history_view.all_runs(layout) if every else history_view.last_runs(records)
-    view = history_view.history(layout, history_view.narrow_runs(runs, last, only))
+    chosen = tuple(history_view.narrow_runs(runs, last, only))
+    view = HistoryView(layout.name, chosen, history_view.total(chosen))
     lost = () if output.wants_json() else history_view.without_journal(records)
     if output.wants_json():
         output.view(view)
