@@ -59,7 +59,7 @@ class Hooks:
             if self._run_one(supervisor, file, number, left, ending).means not in _UNDECIDED:
                 break
         if due:
-            self._recorder.flush()
+            self._recorder.sinks.flush()
 
     def _run_one(
         self, supervisor: Supervisor, file: HookFile, number: int, left: int, ending: Finish | None

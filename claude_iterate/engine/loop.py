@@ -182,7 +182,7 @@ class Engine:
 
     def _facts(self) -> Facts:
         layout, became = self._spec.layout, self._place.look()
-        why = "" if became else self._recorder.secure()
+        why = "" if became else self._recorder.journal.secure()
         plan = self._spec.look_at_plan()
         ticked = plan is not None and plan.tasks > 0 and not plan.left
         return replace(
@@ -227,7 +227,7 @@ class Engine:
             self._keep_place(after_call=proving)
         if isinstance(verdict, verdicts.Recorded):
             self._recorder.record(verdict)
-            self._recorder.flush()
+            self._recorder.sinks.flush()
             return True
         match verdict:
             case verdicts.Begin(number):
@@ -238,7 +238,7 @@ class Engine:
             case verdicts.Verify() | verdicts.RunCheck() | verdicts.HoldReview() | verdicts.JudgeClaim():
                 assert self._proof is not None
                 self._proof.take(verdict)
-                self._recorder.flush()
+                self._recorder.sinks.flush()
             case verdicts.RunStopScripts(number):
                 self._conditions.run_scripts(supervisor, number)
             case verdicts.MakeOneOffCall():
@@ -272,7 +272,7 @@ class Engine:
             self._recorder.record(warned)
         if not self._place.look():
             self._try_to_summarise()
-        self._recorder.flush()
+        self._recorder.sinks.flush()
 
     def _ask(self, dispatcher: Dispatcher, number: int) -> None:
         for request in (answers := self._spec.ask(number)):

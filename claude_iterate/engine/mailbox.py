@@ -110,12 +110,12 @@ class Steering:
         self._recorder.record(request)
         if effect is not None:
             self._recorder.record(effect)
-        self._recorder.flush()
+        self._recorder.sinks.flush()
 
     def signal(self, name: str) -> None:
         """Heed a signal."""
         self._recorder.record(stop_signal(self._recorder.state, name))
-        self._recorder.flush()
+        self._recorder.sinks.flush()
 
     def _reply(self, request: Request) -> str:
         """What the request means now: only the runner has the state at hand, however long its journal is."""
@@ -156,7 +156,7 @@ class Dispatcher:
         message = self._inbox.take()
         if message is None:
             # About to wait: now a sync delays nothing. Claude, if it runs, is at work meanwhile.
-            self._recorder.settle()
+            self._recorder.journal.sync()
             due = min(until, self._reports.due, self._next_tick, self._next_look)
             message = self._inbox.take(due - self._recorder.now())
         if message is None:

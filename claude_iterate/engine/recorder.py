@@ -37,8 +37,8 @@ class Recorder:
     """
 
     def __init__(self, journal: JournalWriter, sinks: Sinks, redactor: Redactor, troubles: list[Warned]) -> None:
-        self._journal = journal
-        self._sinks = sinks
+        self.journal = journal
+        self.sinks = sinks
         self._redactor = redactor
         self._troubles = troubles
         self._encode = msgspec.json.Encoder().encode
@@ -88,32 +88,20 @@ class Recorder:
             entry = Entry(self._sequence, at, elapsed, event)
             self.state = reduce(self.state, entry)
             folded.append((entry, self.state))
-        self._journal.append(*[entry for entry, _ in folded])
-        self._journal.write_out()
+        self.journal.append(*[entry for entry, _ in folded])
+        self.journal.write_out()
         for entry, state in folded:
-            self._sinks(entry, state)
+            self.sinks(entry, state)
 
     def _clean(self, event: Event) -> Event:
         return self._redactor.clean_event(event) if self._redactor.suspects(self._encode(event)) else event
 
     def tick(self) -> None:
         """Tell the sinks that time has passed."""
-        self._sinks.tick(self.now())
+        self.sinks.tick(self.now())
         self.record_troubles()
-
-    def flush(self) -> None:
-        """Something happened after which no sink may lose what it was shown."""
-        self._sinks.flush()
 
     def retell(self) -> Entry | None:
         """One entry from which all can be known that was recorded before the last batch; None before the first."""
         event = retell_start(self._before)
         return Entry(1, self._before.started_at, 0.0, event) if event is not None else None
-
-    def settle(self) -> None:
-        """Make what was recorded safe from a loss of power. Called when there is nothing else to do."""
-        self._journal.sync()
-
-    def secure(self) -> str:
-        """Why nothing may begin that has to be recorded; empty when all is well. Asked between calls of Claude."""
-        return self._journal.secure()
