@@ -58,7 +58,7 @@ class Loop(ScriptedProject):
         super().__init__(folder, {"keep_awake": False, **(settings or {})})
         self._constants: list[tuple[str, str, object]] = []
 
-    def patch(self, module: str, **constants: float | tuple[float, ...]) -> None:
+    def patch(self, module: str, **constants: float | tuple[object, ...]) -> None:
         """From now on the program has other constants: how long it waits must not decide how a test ends."""
         there = vars(importlib.import_module(f"claude_iterate.{module}"))
         assert constants.keys() <= there.keys(), f"{module} has no {constants.keys() - there.keys()}"
