@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from claude_iterate.core.events.enums import Cause, Kind, Purpose, Reboot
-from claude_iterate.core.events.stream import Denial, Tokens
+from claude_iterate.core.events.stream import BaseEvent, Denial, Tokens
 from claude_iterate.core.reports.review import JudgedRequirement
 from claude_iterate.core.reports.status import Change, Status
 
@@ -29,7 +29,7 @@ class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
     throttled: bool = False
 
 
-class IterationStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class IterationStarted(BaseEvent, frozen=True):
     """A prompt was rendered and is about to be sent. The texts are for the log; the journal leaves them out.
     `resumes` is the session that continues; empty: a fresh one. `notes` counts the notes in the prompt. The prompt
     asks for `report_id` in the report. `prompt_hash` is that of the prompt as it was sent, which is kept beside the raw
@@ -47,7 +47,7 @@ class IterationStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event",
     instructions_hash: str = ""
 
 
-class Rebooted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class Rebooted(BaseEvent, frozen=True):
     """The iteration that just began has a fresh session where one could have gone on: `session`, if its id is known.
     `context` is how full that one was."""
 
@@ -56,14 +56,14 @@ class Rebooted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_de
     context: float | None = None
 
 
-class AgentStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class AgentStarted(BaseEvent, frozen=True):
     """Claude is running. `raw` is the name of the call in `raw/`: its prompt and its output."""
 
     pid: int
     raw: str = ""
 
 
-class CutStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class CutStarted(BaseEvent, frozen=True):
     """We began to end Claude. `doing` is what it was busy with."""
 
     cause: Cause
@@ -71,7 +71,7 @@ class CutStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_
     after: float = 0.0
 
 
-class AgentExited(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class AgentExited(BaseEvent, frozen=True):
     """Claude is gone: its exit code, negative for the signal that killed it, and how much it printed."""
 
     code: int
@@ -79,20 +79,20 @@ class AgentExited(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit
     stderr_bytes: int = 0
 
 
-class LeftoversEnded(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class LeftoversEnded(BaseEvent, frozen=True):
     """Processes that a tool left behind were ended."""
 
     processes: tuple[str, ...]
 
 
-class StatusChanged(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class StatusChanged(BaseEvent, frozen=True):
     """The agent's report has news."""
 
     status: Status
     change: Change
 
 
-class IterationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class IterationFinished(BaseEvent, frozen=True):
     """One iteration is over. `status` is the report if the agent wrote one in this iteration. With a claim, `task` is
     the identity of the instructions in the prompt. `cost_is_lower_bound`: Claude was gone before it named the cost, so
     `cost_usd` is only what its messages cost at least. `exit_code` is None where Claude was not started; `said` counts
@@ -127,7 +127,7 @@ class IterationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event"
         return self.status is not None and self.status.source != "boxes"
 
 
-class ReviewFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class ReviewFinished(BaseEvent, frozen=True):
     """The review's verdict: verified, incomplete, invalid when its report cannot be trusted, or unheld when it could
     not run at all, for the reason in `outcome`. `project` names the state of the project that it saw."""
 
@@ -144,14 +144,14 @@ class ReviewFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", o
     project: str = ""
 
 
-class OneOffCallStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class OneOffCallStarted(BaseEvent, frozen=True):
     """A one-off call began: `purpose` is setup, edit or validate."""
 
     purpose: Purpose
     prompt_bytes: int = 0
 
 
-class OneOffCallFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class OneOffCallFinished(BaseEvent, frozen=True):
     """A one-off call is over. `text` is Claude's answer, `structured` its answer in our schema, which the journal
     leaves out. `changed` are files of the project that changed while Claude was only to look; `trouble` says why its
     answer cannot count."""
@@ -169,7 +169,7 @@ class OneOffCallFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event
     cost_is_lower_bound: bool = False
 
 
-class SnapshotTaken(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class SnapshotTaken(BaseEvent, frozen=True):
     """All that is in the project has one id: `tree`, held by `ref`. Number 0 is from before the first iteration; any
     other is what this iteration left, or what the next one begins with if we ran checks or tests meanwhile. `how` is
     git, or store for a repository of our own; `head` and `branch` are the repository's, empty where there is none."""
@@ -219,7 +219,7 @@ class TestCounts(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.failed + self.errors > 0
 
 
-class WorkMeasured(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class WorkMeasured(BaseEvent, frozen=True):
     """What iteration `number` did. `changes` and `tests` are None where they are not known. `progress` is what moved:
     commits, files, tests, in plan mode plan. `notes`: TODO.md or what Claude keeps in its folder changed, which is no
     work, but does not contradict a report of work either."""
@@ -231,7 +231,7 @@ class WorkMeasured(msgspec.Struct, frozen=True, tag=True, tag_field="event", omi
     notes: bool = False
 
 
-class PlanRead(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class PlanRead(BaseEvent, frozen=True):
     """The plan before an iteration, or what an iteration left of it, when it is not as it was last read: how many tasks
     are open, under way and done, how many name no specification, and a checksum of the text, empty for no plan.
     `problem` says why it cannot be used."""
@@ -254,7 +254,7 @@ class PlanRead(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_de
         return self.open + self.doing
 
 
-class PlanFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class PlanFinished(BaseEvent, frozen=True):
     """No task of the plan is open: a claim of completion. `task` is the identity of the instructions that it
     is about."""
 

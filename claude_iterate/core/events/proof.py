@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
+from claude_iterate.core.events.stream import BaseEvent
 
-class VerificationStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+
+class VerificationStarted(BaseEvent, frozen=True):
     """The agent claims completion for the `claim`-th time; its proof begins. `green` counts the checks that were
     green before a wait and need not run again: nothing changed since. `changed` are the files that the checks changed:
     then they run once more. `verify` has no claim, so `task` is the identity of the instructions as it finds them."""
@@ -18,7 +20,7 @@ class VerificationStarted(msgspec.Struct, frozen=True, tag=True, tag_field="even
     task: str = ""
 
 
-class CheckFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class CheckFinished(BaseEvent, frozen=True):
     """A check ran: its command, exit code (None: not started, too slow or stopped), and the end of its output.
     `project` names the state of the project when the checks began; `gone` are files of the check that were there when
     the run began."""
@@ -32,7 +34,7 @@ class CheckFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", om
     gone: tuple[str, ...] = ()
 
 
-class ChecksPassed(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class ChecksPassed(BaseEvent, frozen=True):
     """All checks of a claim passed, and the review is still to come. They stand as long as the project is the same:
     `project` names its state. Of each check all but its output is kept; `digest` is that of their commands.
     `review_waits`: Claude cannot be called now."""
@@ -44,7 +46,7 @@ class ChecksPassed(msgspec.Struct, frozen=True, tag=True, tag_field="event", omi
     review_waits: bool = False
 
 
-class ClaimDropped(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class ClaimDropped(BaseEvent, frozen=True):
     """A claim of completion does not count: the instructions are no longer those that it is about; or, if
     `cut`, its iteration was cut off and no proof is wanted; or the plan does not confirm it, then
     `findings` is what the next prompt says of it."""
@@ -74,18 +76,18 @@ class ProofChange(msgspec.Struct, frozen=True, omit_defaults=True):
     earlier: bool = False
 
 
-class ProofDefined(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class ProofDefined(BaseEvent, frozen=True):
     """What defines the proof, as it was before the first call: fingerprints of files, by kind and path; `digest` is
     that of the checks' commands. `changes` are those of earlier runs that still stand; `refuses`: no claim holds while
     something of it is changed."""
 
     digest: str = ""
-    files: dict[str, dict[str, str]] = {}
+    files: dict[str, dict[str, str]] = msgspec.field(default_factory=dict)
     changes: tuple[ProofChange, ...] = ()
     refuses: bool = False
 
 
-class ProofTestsCounted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class ProofTestsCounted(BaseEvent, frozen=True):
     """The test files as they were before the first call: tests, assertions and marks to skip of each. `left_out`: test
     files, or a part of the project, that were too many or too large to read."""
 
@@ -93,14 +95,14 @@ class ProofTestsCounted(msgspec.Struct, frozen=True, tag=True, tag_field="event"
     left_out: int = 0
 
 
-class ReviewStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class ReviewStarted(BaseEvent, frozen=True):
     """Claude, with fresh context, looks whether the work is really done."""
 
     depth: str
     prompt_bytes: int = 0
 
 
-class VerificationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class VerificationFinished(BaseEvent, frozen=True):
     """The result of the proof. `findings` goes into the next prompt; `tree` is git's name for what was proven;
     `known_by` says what the proof rests on: checks, review or checks_and_review. `flaky` are checks with another end
     than before, although nothing changed; `changes` is what changed, since the run began, of that which defines the

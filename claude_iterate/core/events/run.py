@@ -28,11 +28,11 @@ from claude_iterate.core.events.proof import (
     VerificationStarted,
 )
 from claude_iterate.core.events.steering import HeldBack, HookFinished, StopRequested, WaitStarted
-from claude_iterate.core.events.stream import LimitReported, Tokens
+from claude_iterate.core.events.stream import BaseEvent, LimitReported, Tokens
 from claude_iterate.core.reports.status import Status
 
 
-class WorktreeMade(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class WorktreeMade(BaseEvent, frozen=True):
     """The run works in the git worktree `path` on `branch`, which began at the commit `base`; `again`: an earlier run
     made the branch. The workspace stays in the project,
     `main`."""
@@ -44,7 +44,7 @@ class WorktreeMade(msgspec.Struct, frozen=True, tag=True, tag_field="event", omi
     again: bool = False
 
 
-class WorktreeLeft(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class WorktreeLeft(BaseEvent, frozen=True):
     """What the run leaves in its worktree: `commits` of its branch that the main checkout does not have, and whether it
     is `clean`: then it is removed after the run. `trouble` says why that is not known."""
 
@@ -53,7 +53,7 @@ class WorktreeLeft(msgspec.Struct, frozen=True, tag=True, tag_field="event", omi
     trouble: str = ""
 
 
-class PatternSeen(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class PatternSeen(BaseEvent, frozen=True):
     """What Claude said or a tool answered matches one of `stop.patterns`; `text` is the place."""
 
     pattern: str
@@ -70,7 +70,7 @@ class ScriptResult(msgspec.Struct, frozen=True, omit_defaults=True):
     cut: str = ""
 
 
-class StopScriptsRun(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class StopScriptsRun(BaseEvent, frozen=True):
     """The commands of `stop.scripts` ran after iteration `number`. One that ended with 0 says that the run has to
     end."""
 
@@ -78,7 +78,7 @@ class StopScriptsRun(msgspec.Struct, frozen=True, tag=True, tag_field="event", o
     results: tuple[ScriptResult, ...] = ()
 
 
-class BreakerReset(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class BreakerReset(BaseEvent, frozen=True):
     """The counters of the breaker begin again at 0: `by` is run (`run --reset`), reset (the command `reset`) or
     instructions (they are another task now)."""
 
@@ -268,7 +268,7 @@ JOURNAL_FORMAT = 1
 """Raised when an event of a journal comes to mean something else. New events and fields are no new format."""
 
 
-class RunStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class RunStarted(BaseEvent, frozen=True):
     """A run began. Everything the log's header needs is here. `birth` and `pid` together name the runner's process.
     `format` is that of the journal: a version that knows only a smaller number does not continue it. `hooks` are the
     points that have a hook; `settings` are those that differ from their defaults, secrets masked. `measures`: each
@@ -294,7 +294,7 @@ class RunStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_
     format: int = 1
     sandbox: str = ""
     hooks: tuple[Point, ...] = ()
-    settings: dict[str, Any] = {}
+    settings: dict[str, Any] = msgspec.field(default_factory=dict)
     measures: bool = False
     cassette: str = ""
     again: str = ""
@@ -333,14 +333,14 @@ class Resumed(msgspec.Struct, frozen=True, omit_defaults=True):
     hints: Hints = Hints()
 
 
-class Warned(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class Warned(BaseEvent, frozen=True):
     """The runner has something to say that does not stop it."""
 
     text: str
     hint: str = ""
 
 
-class RunFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class RunFinished(BaseEvent, frozen=True):
     """The run is over. `cause` says why in one sentence, `detail` is the evidence; `advice` says what to do about it,
     `next` is the next step as a command for a shell. `known_by` says how it is known that the task is done: checks,
     review, checks_and_review; or not proven: report (Claude's word), plan (all of its tasks are ticked), changed (what

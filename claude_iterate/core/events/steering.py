@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from claude_iterate.core.events.enums import Meaning, Point, Verb, Why
+from claude_iterate.core.events.stream import BaseEvent
 
 
-class StopRequested(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class StopRequested(BaseEvent, frozen=True):
     """The user or the system wants the run to end: after this iteration, or now."""
 
     by: str
     now: bool = False
 
 
-class WaitStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class WaitStarted(BaseEvent, frozen=True):
     """The run waits: `until` is wall time in epoch seconds."""
 
     why: Why
@@ -24,14 +23,14 @@ class WaitStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit
     attempt: int = 1
 
 
-class WaitEnded(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class WaitEnded(BaseEvent, frozen=True):
     """The wait is over: its time came, or the user said `retry` or `skip`."""
 
     why: Why
     by: str = "time"
 
 
-class Requested(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class Requested(BaseEvent, frozen=True):
     """The user steers: `by` is command, key or answer. `detach`: from now on the run continues without its terminal."""
 
     verb: Verb
@@ -39,7 +38,7 @@ class Requested(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_d
     now: bool = False
 
 
-class HookStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class HookStarted(BaseEvent, frozen=True):
     """A hook is about to be started. `scope` is project or workspace, `number` the iteration that it is about.
     `again`: it was started before, and the run was killed before it ended."""
 
@@ -50,7 +49,7 @@ class HookStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit
     again: bool = False
 
 
-class HookFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class HookFinished(BaseEvent, frozen=True):
     """A hook has ended: its exit code (None: not started, too slow or stopped), the end of its output, and what that
     means for the run. `left` counts the hooks of this point that are still to run; `problem` says why it was not
     started."""
@@ -68,7 +67,7 @@ class HookFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omi
     left: int = 0
 
 
-class HeldBack(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class HeldBack(BaseEvent, frozen=True):
     """Another run, of the workspace `by`, met a usage limit: this one makes no call before `until` (epoch seconds)."""
 
     by: str

@@ -9,6 +9,10 @@ import msgspec
 from msgspec.structs import astuple
 
 
+class BaseEvent(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """How every event is recorded: with its name, and without the fields that have their default."""
+
+
 class Tokens(msgspec.Struct, frozen=True, omit_defaults=True):
     """Tokens by kind, as Claude's last result of a process counts them."""
 
@@ -37,7 +41,7 @@ class Denial(msgspec.Struct, frozen=True, omit_defaults=True):
     why: str = ""
 
 
-class SessionOpened(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class SessionOpened(BaseEvent, frozen=True):
     """Claude introduced itself. `by_schema`: it knows the schema that its answer is to have; `cwd` is the folder that
     it works in, `tools` are the first of those that it has."""
 
@@ -51,7 +55,7 @@ class SessionOpened(msgspec.Struct, frozen=True, tag=True, tag_field="event", om
     tools: tuple[str, ...] = ()
 
 
-class Said(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class Said(BaseEvent, frozen=True):
     """Text by the model, or (with `error`, its sort) an error message that Claude Code put in the model's mouth."""
 
     text: str
@@ -60,7 +64,7 @@ class Said(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaul
     cut: int = 0
 
 
-class Thought(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class Thought(BaseEvent, frozen=True):
     """Thinking that Claude showed."""
 
     text: str
@@ -68,7 +72,7 @@ class Thought(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_def
     cut: int = 0
 
 
-class Told(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class Told(BaseEvent, frozen=True):
     """Text given to the model in mid-session: a sub-agent's task, an interruption, a summary."""
 
     text: str
@@ -76,7 +80,7 @@ class Told(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaul
     cut: int = 0
 
 
-class ToolCalled(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class ToolCalled(BaseEvent, frozen=True):
     """The model uses a tool."""
 
     id: str
@@ -116,7 +120,7 @@ def request_of(values: dict[str, Any]) -> str:
     return telling(values)[1][:_LONGEST_REQUEST]
 
 
-class ToolAnswered(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class ToolAnswered(BaseEvent, frozen=True):
     """A tool's result. `name` is the tool's, found by the id; `facts` is Claude Code's structured result, which the
     journal leaves out."""
 
@@ -129,7 +133,7 @@ class ToolAnswered(msgspec.Struct, frozen=True, tag=True, tag_field="event", omi
     cut: int = 0
 
 
-class TaskStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class TaskStarted(BaseEvent, frozen=True):
     """A sub-agent or a background command began."""
 
     id: str
@@ -137,7 +141,7 @@ class TaskStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit
     description: str = ""
 
 
-class TaskEnded(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class TaskEnded(BaseEvent, frozen=True):
     """It ended: completed, failed, stopped or killed."""
 
     id: str
@@ -145,13 +149,13 @@ class TaskEnded(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_d
     summary: str = ""
 
 
-class TasksListed(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class TasksListed(BaseEvent, frozen=True):
     """The background tasks that are open, all of them. Those that it leaves out have ended."""
 
     tasks: tuple[TaskStarted, ...] = ()
 
 
-class ToolDenied(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class ToolDenied(BaseEvent, frozen=True):
     """Claude Code did not allow the tool call `id`, for a reason of the type `why`. What the model is told follows as
     the answer of the tool."""
 
@@ -161,7 +165,7 @@ class ToolDenied(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_
     why: str = ""
 
 
-class ApiRetried(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class ApiRetried(BaseEvent, frozen=True):
     """Claude Code met an API error and tries again by itself."""
 
     attempt: int = 0
@@ -171,7 +175,7 @@ class ApiRetried(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_
     error: str = ""
 
 
-class LimitReported(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class LimitReported(BaseEvent, frozen=True):
     """State of a usage window of the subscription."""
 
     status: str
@@ -180,21 +184,21 @@ class LimitReported(msgspec.Struct, frozen=True, tag=True, tag_field="event", om
     utilization: float | None = None
 
 
-class ContextCompacted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class ContextCompacted(BaseEvent, frozen=True):
     """Claude Code made the context smaller by a summary: `trigger` is auto or manual; there were `tokens` before."""
 
     trigger: str = ""
     tokens: int = 0
 
 
-class AgentNoted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class AgentNoted(BaseEvent, frozen=True):
     """Any other thing Claude Code reports: hooks, model changes, kinds we do not know yet."""
 
     kind: str
     text: str = ""
 
 
-class ResultReported(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class ResultReported(BaseEvent, frozen=True):
     """Claude's own word on how it went. There may be several in one process; the last one counts. Cost and tokens are
     those of the process so far; `session_cost_usd` and `session_tokens` are what Claude Code names for the whole
     session, where that is another sum. `untold`: it names no cost that can be read. `signs` are its words for the sort
@@ -232,7 +236,7 @@ class ResultReported(msgspec.Struct, frozen=True, tag=True, tag_field="event", o
         return self.cost_usd, self.tokens
 
 
-class UsageReported(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class UsageReported(BaseEvent, frozen=True):
     """What the messages of this call used since its last result, sub-agents included: tokens, and what those of known
     models cost at least. Each one replaces the one before it; a result that names the cost makes it void."""
 
@@ -240,14 +244,14 @@ class UsageReported(msgspec.Struct, frozen=True, tag=True, tag_field="event", om
     cost_usd: float = 0.0
 
 
-class GarbageSeen(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class GarbageSeen(BaseEvent, frozen=True):
     """A line of output that is not an event: kept, shown, never fatal."""
 
     text: str
     bytes: int = 0
 
 
-class ErrorPrinted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class ErrorPrinted(BaseEvent, frozen=True):
     """A line on Claude's standard error."""
 
     text: str
