@@ -9,18 +9,16 @@ import contextlib
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
 import msgspec
 
-from claude_iterate.agent.command import command_line
 from claude_iterate.agent.command.sandbox import Command, Sandbox
 from claude_iterate.agent.processes import leftovers
 from claude_iterate.agent.processes.child import Ladder, start_problem
 from claude_iterate.agent.processes.guardian import Guardian
-from claude_iterate.core.settings.declared import ClaudeSettings
 from claude_iterate.system import processes, signals, terminals
 
 
@@ -29,16 +27,6 @@ class ConversationEnd(msgspec.Struct, frozen=True):
 
     code: int
     signal: str = ""
-
-
-@contextlib.contextmanager
-def arguments(
-    claude: ClaudeSettings, system: str, prompt: str, folder: Path, run: str, beside: Sequence[str] = ()
-) -> Iterator[list[str]]:
-    """The command line: `prompt` is the user's first message. A text too long for it is in a file in `folder` while the
-    conversation lasts; `beside` are folders that Claude may work in besides its own."""
-    with command_line.system_prompt_words(system, f"{folder}/{run}-system.md") as words:
-        yield command_line.conversation(claude, words, prompt, beside)
 
 
 def converse(

@@ -92,8 +92,8 @@ def _start(supervisor: Supervisor, program: Program, read: Reader) -> ChildProce
     spec = supervisor.spec
     environment = run_environment(spec.environ, spec.settings.claude, spec.run, spec.layout.folder)
     environment |= program.environment
-    command = discovery.prepare_program(
-        program.argv, environment, spec.layout.root, spec.sandbox, given=program.environment
+    command = discovery.prepare(
+        program.argv, environment, spec.layout.root, spec.sandbox, for_claude=False, given=program.environment
     )
     return ChildProcess(
         command,

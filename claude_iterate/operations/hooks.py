@@ -51,7 +51,7 @@ def try_hook(project: Project, layout: Layout, settings: Settings, file: HookFil
     environment = run_environment(project.environ, settings.claude, mark, layout.folder) | given
     sandbox = make_sandbox(project, layout, settings)
     sandbox = replace(sandbox, run=mark) if sandbox is not None else None
-    command = discovery.prepare_program([str(file.path)], environment, layout.root, sandbox, given=given)
+    command = discovery.prepare([str(file.path)], environment, layout.root, sandbox, for_claude=False, given=given)
     began = time.monotonic()
     tail = bytearray()
     code: int | None = None

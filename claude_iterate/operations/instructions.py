@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from claude_iterate.agent import conversation
 from claude_iterate.agent.command import discovery
-from claude_iterate.agent.command.command_line import run_environment
+from claude_iterate.agent.command.command_line import conversation_arguments, run_environment, system_prompt_words
 from claude_iterate.core.events.enums import exit_code
 from claude_iterate.errors import ExpectedError, WorkspaceProblem
 from claude_iterate.operations.isolation import open_sandbox
@@ -204,8 +204,8 @@ def _converse(project: Project, layout: Layout, request: RunRequest, user: User)
         texts = TextSource(project, used, settings, request.mode_for(used)).one_off(request.purpose, {})
         environment = run_environment(project.environ, settings.claude, run, used.agent_folder)
         system, first = f"{texts.system}\n{texts.user}", _FIRST_MESSAGE[request.purpose].format(name=layout.name)
-        words = system, first, used.working, run, used.beside
-        with conversation.arguments(settings.claude, *words) as argv:
+        with system_prompt_words(system, f"{used.working}/{run}-system.md") as words:
+            argv = conversation_arguments(settings.claude, words, first, used.beside)
             closed = replace(sandbox, run=run) if sandbox is not None else None
             command = discovery.prepare(
                 argv, environment, layout.root, closed, given=settings.claude.env, terminal=True

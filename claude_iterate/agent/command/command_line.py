@@ -144,7 +144,7 @@ def _permissions(
     return [*prompts, "--permission-mode", mode] if mode else prompts
 
 
-def conversation(
+def conversation_arguments(
     claude: ClaudeSettings, system_prompt: Sequence[str], prompt: str, folders: Sequence[str] = ()
 ) -> list[str]:
     """The command line of a conversation with the user. Claude asks the user for permissions, so none are given."""

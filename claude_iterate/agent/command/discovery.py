@@ -32,34 +32,21 @@ def prepare(
     root: Path,
     sandbox: Sandbox | None = None,
     *,
+    for_claude: bool = True,
     given: Iterable[str] = (),
     terminal: bool = False,
 ) -> Command:
-    """A command line of Claude, ready to start in the project root; an AgentProblem when there is no such program.
+    """A command line, ready to start in the project root; an AgentProblem when there is no such Claude.
 
-    Every start of Claude goes through here: a sandbox is put around the command in this place. `given` are the
-    variables that the settings give to Claude by name.
+    Every start of Claude, and of a program of the user such as a check, goes through here: a sandbox is put around the
+    command in this place. Such a program is closed in where Claude is, because Claude may have written what it runs.
+    `given` are the variables that the settings give to it by name.
     """
-    if sandbox is None or not sandbox.is_container:  # a container has a Claude of its own
+    if for_claude and (sandbox is None or not sandbox.is_container):  # a container has a Claude of its own
         argv = [_program(argv[0], environment, root), *argv[1:]]
     if sandbox is None:
         return Command([*argv], dict(environment))
-    return enclose(argv, environment, sandbox, str(root), for_claude=True, terminal=terminal, given=tuple(given))
-
-
-def prepare_program(
-    argv: Sequence[str],
-    environment: Mapping[str, str],
-    root: Path,
-    sandbox: Sandbox | None,
-    *,
-    given: Iterable[str] = (),
-) -> Command:
-    """A program of the user, such as a check, ready to start: closed in where Claude is, because Claude may have
-    written what it runs."""
-    if sandbox is None:
-        return Command([*argv], dict(environment))
-    return enclose(argv, environment, sandbox, str(root), for_claude=False, given=tuple(given))
+    return enclose(argv, environment, sandbox, str(root), for_claude=for_claude, terminal=terminal, given=tuple(given))
 
 
 def find(claude: ClaudeSettings, environ: Mapping[str, str], root: Path) -> str:

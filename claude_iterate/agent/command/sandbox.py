@@ -174,16 +174,8 @@ def _bwrap(sandbox: Sandbox, mounts: Sequence[tuple[str, str]], root: str, termi
 def _container(
     sandbox: Sandbox, mounts: Sequence[tuple[str, str]], inside: Mapping[str, str], root: str, terminal: bool
 ) -> list[str]:
-    words = [
-        sandbox.program,
-        "run",
-        "--rm",
-        "-i",
-        "--init",
-        "--pull=never",
-        "--label",
-        f"{CONTAINER_LABEL}={sandbox.run}",
-    ]
+    words = [sandbox.program, "run", "--rm", "-i", "--init", "--pull=never"]
+    words += ["--label", f"{CONTAINER_LABEL}={sandbox.run}"]
     words += ["-t"] if terminal else []
     words += ["--memory", sandbox.memory, "--cpus", f"{sandbox.cpus:g}", "--user", sandbox.user]
     words += ["--cap-drop", "ALL", "--security-opt", "no-new-privileges"]

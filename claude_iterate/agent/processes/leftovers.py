@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterable, Sequence
 from claude_iterate.agent.command.command_line import CONTAINER_LABEL, RUN_VARIABLE
 from claude_iterate.system import processes, signals
 
-_STEPS = ((signal.SIGTERM, 0.5), (signal.SIGKILL, 4.5))
+_POLITE = 0.5
+_PATIENCE = 4.5
 _POLL = 0.02
 _COLLAPSE = 3.0
 """Seconds in which the kernel has ended everything in a sandbox. Usually it takes a few milliseconds."""
@@ -124,7 +125,7 @@ def _end(run: str, known: tuple[int, ...], also: Callable[[], set[int]]) -> tupl
 
     living = end_processes(
         lambda: {*find_leftovers(run), *also()} - set(known) - _SURVIVORS,
-        _STEPS,
+        ((signal.SIGTERM, _POLITE), (signal.SIGKILL, _PATIENCE)),
         name,
     )
     # What survives SIGKILL (it waits for a device, or belongs to another user) is not waited for a second time.

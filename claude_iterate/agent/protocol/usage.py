@@ -138,12 +138,8 @@ def _with_usage(result: ResultReported, used: Used) -> ResultReported:
 
 
 def total_cost(document: dict[str, Any]) -> float | None:
-    """What a result names as the whole cost, by the sum or, if that makes no sense, by its parts; None when unknown."""
-    total = _price(document.get("total_cost_usd"))
-    if total is not None:
-        return total
-    parts = [part for row in model_rows(document) if (part := _price(row.get("costUSD"))) is not None]
-    return sum(parts) if parts else None
+    """What a result names as the whole cost; None when it makes no sense."""
+    return _price(document.get("total_cost_usd"))
 
 
 def total_tokens(document: dict[str, Any]) -> Tokens:
@@ -191,11 +187,5 @@ def _read_by_model(tokens: Tokens) -> int:
 
 
 def _price(value: Any) -> float | None:
-    """A plausible price; one in a string counts as well, because money must not be overlooked."""
-    if isinstance(value, str):
-        try:
-            value = float(value[:40])
-        except ValueError:
-            return None
     found = number(value)
     return found if found is not None and 0 <= found <= HIGHEST_PRICE else None
