@@ -160,7 +160,7 @@ class Keys:
             return []
         paused = state.paused
         requests = []
-        for key in typed.partition("d")[0] + ("d" if "d" in typed else ""):
+        for key in typed:
             if key == "?":
                 # It replaces the live line, which continues below.
                 output.try_note("\r" + self._help.ljust(shutil.get_terminal_size().columns - 1))
@@ -169,6 +169,8 @@ class Keys:
                 paused = not paused
             else:
                 requests.append(Requested(_KEYS[key], "key"))
+            if key == "d":
+                break  # what follows is for the shell
         return requests
 
 
