@@ -61,15 +61,6 @@ def test_an_empty_project_is_told_from_none(project: Project) -> None:
     assert f"{project.root} has no workspaces." in raised.value.hint
 
 
-def test_existing_workspace_is_not_made_again(project: Project) -> None:
-    """init twice is an error and changes nothing."""
-    layout = project.create("w")
-    before = layout.metadata.read_bytes()
-    with pytest.raises(WorkspaceProblem, match="already exists"):
-        project.create("w", "iterative")
-    assert layout.metadata.read_bytes() == before
-
-
 def test_failure_leaves_nothing(project: Project) -> None:
     """When the disk says no in the middle, no folder stays behind."""
     project.workspaces_folder.mkdir(parents=True)

@@ -214,14 +214,6 @@ def test_unset_removes_every_spelling(tmp_path: Path) -> None:
     assert not settings_writer.unset(path, "delay")
 
 
-def test_torn_file_is_not_overwritten(toml: Path) -> None:
-    """A file we cannot read is a file we do not write."""
-    toml.write_text("delay = = 3")
-    with pytest.raises(SettingsProblem, match="line 1"):
-        settings_writer.set_text(toml, "delay", "4")
-    assert toml.read_text() == "delay = = 3"
-
-
 TABLES = {"claude.env": '{"FOO": "bar"}', "notify.headers": '{"X": "y"}', "limits.reserve": '{"five_hour": 0.2}'}
 
 
