@@ -1,4 +1,4 @@
-"""How a workspace stands, and all there is to know of it, for `show`. Reads, never writes.
+"""How a workspace stands, its row in `list`, and all there is to know of it for `show`. Reads, never writes.
 
 The metadata, the lock and each journal are read once; only the newest journals are folded, so the cost does not grow
 with the number of runs. Everything that shows a workspace starts here.
