@@ -381,24 +381,18 @@ def warned(*finished: IterationFinished) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("outputs", "times"),
-    [((1000, 200, 50), 1), ((1000, 200, 190), 0), ((1000, 300, 90), 1), ((1000, 301, 90), 0), ((1000, 200, 50, 10), 1)],
+    ("given", "times"),
+    [
+        *(((1000, 200, 50), 1), ((1000, 200, 190), 0), ((1000, 300, 90), 1), ((1000, 301, 90), 0)),
+        *(((1000, 200, 50, 10), 1), ((0,) * 5, 0)),
+        *(("TTT", 1), ("TT", 0), ("TTIT", 0), ("TTTT", 1), ("TTTITTT", 2)),
+    ],
 )
-def test_output_that_shrinks_twice_is_told_once(outputs: tuple[int, ...], times: int) -> None:
-    """By 70 % or more, in a row; a third time is the same streak."""
-    assert len(warned(*(hinted(output) for output in outputs))) == times
-
-
-def test_an_unknown_amount_of_output_says_nothing() -> None:
-    """An agent that names no tokens never shrinks."""
-    assert warned(*[hinted(0)] * 5) == []
-
-
-@pytest.mark.parametrize(("signs", "times"), [("TTT", 1), ("TT", 0), ("TTIT", 0), ("TTTT", 1), ("TTTITTT", 2)])
-def test_reports_of_nothing_but_tests_are_told_once_per_streak(signs: str, times: int) -> None:
-    """Three in a row."""
+def test_signs_of_no_progress_warn_once_per_streak(given: tuple[int, ...] | str, times: int) -> None:
+    """Output that shrinks by 70 % or more twice in a row, where its amount is known; three reports of only tests."""
     phases = {"T": "testing", "I": "implementation"}
-    assert len(warned(*(hinted(phase=phases[sign]) for sign in signs))) == times
+    rows = [hinted(phase=phases[it]) if isinstance(it, str) else hinted(it) for it in given]
+    assert len(warned(*rows)) == times
 
 
 def test_words_of_completion_without_a_claim_are_told() -> None:

@@ -51,13 +51,6 @@ def test_the_last_snapshot_is_what_the_next_is_compared_with() -> None:
     assert (work.snapshot, work.measured, work.last_measure) == (SnapshotTaken(1, "b"), 0, None)
 
 
-def test_iterations_without_progress_are_counted_in_a_row() -> None:
-    """Until something moves."""
-    still = [(Kind.OK, WorkMeasured(number, NOTHING)) for number in (1, 2, 3)]
-    assert unmoved(*still) == 3
-    assert unmoved(*still, (Kind.OK, WorkMeasured(4, FILES, progress=("files",)))) == 0
-
-
 @pytest.mark.parametrize(
     ("kind", "last", "streak"),
     [
