@@ -1,6 +1,6 @@
 """Fingerprints of texts, in a few characters that a journal can keep: which task instructions are, which error it was.
 
-The task: a ticked box and blanks at the ends of lines do not make it another one; a box that is open again does. The
+A ticked box and blanks at the ends of lines do not make another task; a box that is open again does. The
 error is made from what tools and the result report, never from Claude's prose: the same for the same error, whenever it
 comes up again. What differs from one try to the next is taken out: dates, times, line numbers, addresses, identities,
 paths of temporary files.

@@ -18,7 +18,7 @@ _MINUTE = 60.0
 _QUARTER = 15
 """Minutes. Clocks change at a whole quarter of an hour of UTC, everywhere."""
 _HORIZON = 15 * _DAY
-"""Minutes that are looked through: a span of a few minutes once a week may fall into the hour that is left out."""
+"""Minutes to search: a span of a few minutes once a week may fall into the hour that is left out."""
 
 
 class Span(msgspec.Struct, frozen=True):
@@ -29,7 +29,7 @@ class Span(msgspec.Struct, frozen=True):
 
 
 def span(text: str) -> Span:
-    """`22:00-06:00`; a ValueError for what is no span of the day, or would be empty."""
+    """`22:00-06:00`; a ValueError for anything else and for an empty span."""
     first, dash, last = text.partition("-")
     start, end = _minutes(first), _minutes(last)
     if not dash or start in {_DAY, end}:
@@ -79,7 +79,7 @@ def next_opening(wall: float, zone: tzinfo, hours: Iterable[str], on: Iterable[s
     for moment, clock in _minutes_from(wall, zone):
         if is_open(clock, *named):
             return None if moment == wall else moment
-    return wall + _HORIZON * _MINUTE  # then it is looked for again
+    return wall + _HORIZON * _MINUTE  # then the search starts again
 
 
 def _minutes_from(wall: float, zone: tzinfo) -> Iterator[tuple[float, datetime]]:

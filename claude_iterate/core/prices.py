@@ -1,6 +1,6 @@
 """What tokens of a model cost at least, for calls that ended before Claude Code named their cost.
 
-Claude Code tells the cost of a call only in its result. Before that, each message tells the tokens of its request, and
+Claude Code reports the cost of a call only in its result. Before that, each message has the tokens of its request, and
 of its output so far, which is next to nothing. Tokens times price is therefore a lower bound, and is always called one.
 
 The table is what Claude Code itself counts: `scripts/prices` asks it, a test compares. Some models cost more where the

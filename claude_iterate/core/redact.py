@@ -91,7 +91,7 @@ class Redactor:
     def __init__(self, environ: Mapping[str, str], own: Collection[str] = ()) -> None:
         values = {value for name, value in environ.items() if is_secret_name(name) and not _PLAIN.fullmatch(value)}
         values |= {value for value in own if len(value) >= _SHORTEST}
-        # Within a line of JSON a value may be escaped; both forms are looked for.
+        # Within a line of JSON a value may be escaped; both forms are searched for.
         spellings = values | {json.dumps(value)[1:-1] for value in values}
         needles = sorted({*SHAPES, *spellings})
         self._needles = [needle.encode("utf-8", "surrogateescape") for needle in needles]

@@ -1,4 +1,4 @@
-"""A process in front of a worker: the shell waits for the front, so the worker can be let go in the middle of its work.
+"""A process in front of a worker: the shell waits for the front, so the worker can detach while it works.
 
 Both are made by a fork of a program that has no threads yet: that costs a millisecond, where a second interpreter costs
 a tenth of a second. They share a process group, so keys such as Ctrl-C and Ctrl-Z reach the worker as ever. The front
@@ -58,7 +58,7 @@ class Front:
         self._before = before
 
     def wait(self) -> int | None:
-        """The worker's exit code; None when it has left and goes on. If a signal killed it, the same kills us."""
+        """The worker's exit code; None when it has detached and continues. If a signal killed it, the same kills us."""
         suspended = False
         while True:
             changed, status = os.waitpid(self.worker, os.WNOHANG | os.WUNTRACED | os.WCONTINUED)

@@ -159,7 +159,7 @@ def describe(pid: int) -> str:
 
 def own_output_files(root: Path) -> list[Path]:
     """The files in this folder that this process prints into (`> run.log`, `nohup`). They grow while a run works, and
-    that is no one's work."""
+    that is not work."""
     with contextlib.suppress(*_GONE):
         printed = {Path(file.path) for file in psutil.Process().open_files() if file.fd in {1, 2}}
         real = Path(os.path.realpath(root))

@@ -19,9 +19,9 @@ from claude_iterate.errors import AgentProblem
 LARGEST_ARGUMENT = 100 * 1024
 """Linux refuses an argument of 128 KiB; a longer text goes through a file."""
 ACTING_TOOLS = ("Bash", "Edit", "Write", "NotebookEdit")
-"""What a call that only looks does not get."""
+"""Tools that a read-only call does not get."""
 LASTING_TOOLS = ("Monitor", "ScheduleWakeup", "CronCreate")
-"""What makes a call go on after its result, and buys further turns."""
+"""Tools that keep a call running after its result and cost further turns."""
 _SKIP = "--dangerously-skip-permissions"
 RUN_VARIABLE = "CLAUDE_ITERATE_RUN"
 """Holds the run's id in every process that the run starts: so they are found, however they hide."""

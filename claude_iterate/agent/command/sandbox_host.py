@@ -34,7 +34,7 @@ _ACTED_ON_BY_GIT = ("config", "config.worktree", "hooks", "commondir")
 """What git acts on outside: settings, which can name programs, hooks, and a file that says where both are instead."""
 _MOST_SUBMODULES = 100
 _MOST_FOLDERS = 1000
-"""That are looked through for submodules."""
+"""The search for submodules stops after this many."""
 KINDS = ("bwrap", "docker", "podman")
 _PATIENCE = 30.0
 _INSTALL = {

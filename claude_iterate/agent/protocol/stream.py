@@ -348,8 +348,8 @@ def _signs(document: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _structured_answer(answer: Any) -> tuple[dict[str, Any] | None, int]:
-    """The answer in our schema, empty when it is no table, None when there is none; one that is far too large is
-    refused, and its size is told."""
+    """The answer in our schema, empty when it is not a table, None when there is none. One that is far too large
+    is refused, and its size returned."""
     if answer is None:
         return None, 0
     if not isinstance(answer, dict) or is_deep(answer):

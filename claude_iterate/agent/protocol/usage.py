@@ -155,7 +155,7 @@ def model_rows(document: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _used_by_models(models: Any) -> Used | None:
-    """The sum of a table with a row for each model; None when it is no such table, or a price is missing."""
+    """The sum of a table with a row for each model; None when it is not such a table, or a price is missing."""
     if not isinstance(models, dict):
         return None
     costs = [_price(row.get("costUSD")) if isinstance(row, dict) else None for row in models.values()]

@@ -185,7 +185,7 @@ RETRIED = frozenset({Kind.USAGE_LIMIT, Kind.TRANSIENT, Kind.AWAY, Kind.SESSION, 
 """Not failures either: the same iteration is done again, after a wait if the provider was to blame."""
 
 COUNTED_FAILURES = frozenset({Kind.CRASH, Kind.TIMEOUT, Kind.IDLE, Kind.REFUSED, Kind.BUDGET})
-"""Failures that may pass by themselves: the run goes on until `stop.failures` of them came in a row."""
+"""Failures that may pass: the run continues until `stop.failures` of them came in a row."""
 
 ENDING_FAILURES = frozenset({Kind.BILLING, Kind.AUTH, Kind.CONFIG})
 """Failures that end the run at once, with their advice."""

@@ -176,7 +176,7 @@ class Evidence(msgspec.Struct, frozen=True):
 
 
 def _matches(pattern: str, words: str) -> bool:
-    import regex  # the standard library's cannot be stopped, and nothing else would go on meanwhile
+    import regex  # the standard library cannot stop a search, which would block the run
 
     try:
         return regex.search(pattern, words, regex.IGNORECASE, timeout=_PATIENCE) is not None

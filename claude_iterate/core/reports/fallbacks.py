@@ -99,7 +99,7 @@ def _count(fields: dict[str, str], name: str, problems: list[str]) -> int | None
 
 
 def _word(fields: dict[str, str], name: str, words: frozenset[str], problems: list[str]) -> str | None:
-    """One of the words, in small letters; what is none of them is told and left out."""
+    """One of the words, in small letters; anything else is reported and left out."""
     text = fields.get(name, "").lower()
     if not text or text in words:
         return text or None
