@@ -61,12 +61,12 @@ def _replaced(state: RunState) -> tuple[str, ...]:
     """Instructions that were replaced, until the end of a completed task reported it. Only `run` checks."""
     if state.task_is_done:
         return ()
-    looked = state.finished is not None and state.run.purpose == Purpose.RUN
-    return state.finished.replaced if looked and state.finished is not None else state.carried.replaced
+    ended = state.finished if state.run.purpose == Purpose.RUN else None
+    return ended.replaced if ended is not None else state.carried.replaced
 
 
 def resume_from(run: str, state: RunState, elapsed: float) -> Resumed:
-    """What a run takes over from this one, which was killed. The iteration under way is done again, with its number."""
+    """What a run takes over from this one, which was killed. The iteration under way is repeated, with its number."""
     spent, judged = state.spending, _is_judged(state)
     claimed = state.last_status is not None and state.last_status.complete
     waited_for = state.last_outcome is not None and state.last_outcome.kind in _WAITED_FOR
@@ -89,7 +89,7 @@ def resume_from(run: str, state: RunState, elapsed: float) -> Resumed:
         claim=_claim_left(state, judged),
         session=state.session,
         work=state.work,
-        # A hook that was running, and one that has still to hear of an iteration, are not forgotten.
+        # A hook that was running, and one that is due after an iteration, are not forgotten.
         hooks=replace(state.hooks, hooks_begun=False, last_hook=None, hook_signals=0),
         breaker=state.breaker,
         hints=state.hints,
