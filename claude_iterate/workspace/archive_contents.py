@@ -41,7 +41,7 @@ NOT_OF_THE_WORK = frozenset({TOP, MANIFEST, PurePosixPath(".lock")})
 
 def pack(folder: Path, name: str, manifest: bytes, file: IO[bytes]) -> tuple[set[PurePosixPath], list[str]]:
     """Pack the folder under this name; returns what was packed, and what was left out because it has no content. The
-    manifest stands near the beginning, so that a list needs to read no further."""
+    manifest comes near the beginning, so that a list needs to read no further."""
     packed: set[PurePosixPath] = set()
     left_out: list[str] = []
     with tarfile.open(fileobj=file, mode="w:gz", compresslevel=6) as tar:
@@ -150,7 +150,7 @@ class ArchiveReader:
         return {}
 
     def manifest(self) -> dict[str, Any]:
-        """The manifest, if it stands near the beginning: a list must not unpack everything to print a line."""
+        """The manifest, if it is near the beginning: a list must not unpack everything to print a line."""
         for member in self._tar:
             if self._path(member) == MANIFEST:
                 return self.document(member)

@@ -63,7 +63,7 @@ def inherit(layout: Layout, purpose: str = "run", dry_run: bool = False, mode: s
 
 
 def _find_inheritance(layout: Layout, purpose: str, dry_run: bool, mode: str) -> Inheritance:
-    """The totals come from the newest journal. A dry run passes nothing on and goes on with nothing; a reset drops
+    """The totals come from the newest journal. A dry run passes nothing on and continues nothing; a reset drops
     iterations, never money. A killed run in another `mode` is not continued: its numbers mean something else.
 
     What came between a killed run and the next one, such as `verify`, counts and leaves the killed run's state as is.

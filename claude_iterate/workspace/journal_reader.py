@@ -54,8 +54,8 @@ def milestones(path: Path) -> Iterator[Entry]:
 
 
 def story_entries(path: Path, whole: int) -> Iterator[Entry]:
-    """The entries that a story is told from: the milestones, and of a run without an end all of the last `whole` bytes,
-    where what its last call did stands. Where there is no journal, there are none."""
+    """The entries that make a story: the milestones, and of a run without an end all of the last `whole` bytes, which
+    say what its last call did. Where there is no journal, there are none."""
     return JournalFollower(path, 0 if has_finished(path) else whole).entries()
 
 
@@ -154,7 +154,7 @@ def beginning(path: Path) -> RunStarted | None:
 
 
 def has_finished(path: Path) -> bool:
-    """The journal has an end. Only its last lines are looked at."""
+    """The journal has an end. Only its last lines are read."""
     with contextlib.suppress(OSError):
         return FINISHED in _tail(path, _END)
     return False

@@ -153,7 +153,7 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def newest_known_run(self) -> str:
-        """The newest run that the summary has heard of."""
+        """The newest run that the summary knows."""
         return max(self.run.id, self.reset_after, self.verified_by)
 
 
@@ -224,7 +224,7 @@ def _known_values(about: Metadata) -> dict[str, Any]:
 
 def has_newer_runs(about: Metadata, layout: Layout) -> bool:
     """True when the workspace has runs that the summary does not know: git, or a copy, put an older summary there. Only
-    the names of the runs are looked at."""
+    the names of the runs are read."""
     return max(layout.run_ids(), default="") > about.newest_known_run
 
 

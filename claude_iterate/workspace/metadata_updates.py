@@ -33,7 +33,7 @@ _STATUS = {
 }
 _SETUPS = frozenset({"setup", "edit"})
 _MOST_NEWER = 50
-"""Runs of which the summary has not heard that are looked at."""
+"""Runs that the summary does not know, at most so many of which are read."""
 _MOST_IDLE = 3
 """Of those, runs without work that are folded: the one before them may have completed the task."""
 
@@ -59,8 +59,8 @@ def record_run(layout: Layout, state: RunState, run: str, running: bool) -> None
 
 def refresh_from_journals(layout: Layout, about: Metadata, read: Callable[[str], RunState] | None = None) -> Metadata:
     """The metadata as the journals have it: with runs that it does not know, because git or a copy put back an older
-    summary, and with the run that it says is running as it is now. A run that was killed right after its last entry
-    could not write its summary, but it is over. `read` gives what the journal of a run comes to."""
+    summary, and with the present state of the run that it says is running. A run that was killed right after its last
+    entry could not write its summary, but it is over. `read` gives what the journal of a run comes to."""
     read = read or (lambda run: fold(journal_reader.milestones(layout.journal(run))))
     about = _with_newer_runs(layout, about, read)
     if not about.is_running or about.run.id not in layout.run_ids():
@@ -162,7 +162,7 @@ def _without_report_of_another(about: Metadata, short: RunSummary, state: RunSta
 
 
 def _completed_task(about: Metadata, state: RunState, layout: Layout | None) -> str | None:
-    """Which task is completed, if one is. A run that stagnated made no claim: there it is the task as it is now."""
+    """Which task is completed, if one is. A run that stagnated made no claim: there it is the present task."""
     if about.status != "completed":
         return None
     kept = about.run.completion

@@ -1,6 +1,6 @@
 """The plan of a workspace: IMPLEMENTATION_PLAN.md, and the files of `impl/` when `impl/README.md` is there.
 
-Agents and people write it, so it is read like any foreign file: bounded, and a problem is told in words.
+Agents and people write it, so it is read like any foreign file: bounded, and with problems in words.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ class PlanText(msgspec.Struct, frozen=True):
 
 
 class PlacedTask(msgspec.Struct, frozen=True):
-    """A task and the file that it stands in."""
+    """A task and its file."""
 
     file: Path
     task: Task
 
 
 def read_plan(layout: Layout) -> PlanRead:
-    """The counts of the plan as it is now."""
+    """The present counts of the plan."""
     return summarize(read_texts(layout))
 
 

@@ -112,7 +112,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     updated: str | None
     """When the last thing happened that counts."""
     duration: float
-    """With that of the killed run that it goes on with, as all other figures."""
+    """With that of the killed run that it continues, as all other figures."""
     iterations: int
     max_iterations: int
     """0: no limit."""
@@ -160,7 +160,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Whether the last claim of completion held; null when none was judged, and in a dry run, which proves nothing."""
     breaker: BreakerCounts
     goes_on_with: str | None
-    """The killed run that this one goes on with."""
+    """The killed run that this one continues."""
     log: str
     worktree: WorktreeSummary | None = None
 

@@ -29,7 +29,7 @@ from claude_iterate.workspace.files import folders, untrusted_files
 from claude_iterate.workspace.layout import PROJECT_FILES
 
 _PATIENCE = 5.0
-"""Seconds to wait; others need milliseconds. Where folders cannot be locked (some network disks), we then go on."""
+"""Seconds to wait; others need milliseconds. Where folders cannot be locked (some network disks), we then continue."""
 Document = MutableMapping[str, Any]
 
 

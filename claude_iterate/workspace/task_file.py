@@ -51,7 +51,7 @@ class StartingTask:
 
     def _replaced(self) -> tuple[tuple[str, ...], bool]:
         """The identity of the task before and of another one that they hold now, else nothing; and whether their text
-        is the one that this run began with. Only a text that differs is looked at."""
+        is the one that this run began with. Only a text that differs is compared."""
         now = untrusted_files.read(self._path, _MOST) or b""
         same = now == self._text
         if not self._text or not now or (same and not self._before):

@@ -38,7 +38,7 @@ def new_folder(folder: Path, replace: bool = False, mode: int | None = None) -> 
 
 
 def reason(error: OSError, folder: Path) -> tuple[str, str]:
-    """Why `folder` cannot be used, and what to do about it. Names the file that stands where a folder of ours belongs,
+    """Why `folder` cannot be used, and what to do about it. Names the file that is where a folder of ours belongs,
     if that is why."""
     if error.errno in {errno.ENOTDIR, errno.EEXIST} and (found := _in_the_way(Path(error.filename or folder))):
         return f"{found} is {NOT_A_FOLDER}", f"Move it away: mv {shlex.quote(str(found))} {shlex.quote(f'{found}.old')}"

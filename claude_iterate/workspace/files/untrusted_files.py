@@ -215,7 +215,7 @@ def _locked_file(target: Path, mode: int) -> IO[bytes]:
     """A new temporary file beside the target, with a lock on it.
 
     Between making and locking it another process may take it for abandoned: then we make another one. Where files
-    cannot be locked (some network disks), no process takes it for abandoned, and we go on without a lock.
+    cannot be locked (some network disks), no process takes it for abandoned, and we continue without a lock.
     """
     while True:
         path = f"{target.parent}/.{target.name}.{os.urandom(4).hex()}.tmp"

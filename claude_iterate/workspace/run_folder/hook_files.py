@@ -30,7 +30,7 @@ class HookFile(msgspec.Struct, frozen=True):
 
 
 def folders(root: Path, workspace: Path | None) -> list[tuple[str, Path]]:
-    """Where hooks are looked for, in the order in which they run."""
+    """The folders of hooks, in the order in which they run."""
     usual = [(PROJECT, root / "claude-iterate" / "hooks")]
     return [*usual, (WORKSPACE, workspace / "hooks")] if workspace is not None else usual
 

@@ -125,7 +125,7 @@ class RunFolder:
 
     def news(self, when: str = "") -> Iterator[tuple[str, str]]:
         """What was lost or put back since the last time, in words, and what to do about it. `when` it was deleted. What
-        happens in each iteration is told once."""
+        happens in each iteration is reported once."""
         for what, why in self._files.lost:
             copy = self.last_prompt() if what == INSTRUCTIONS else ""
             yield f"Deleted{when}, and cannot be put back: {what} ({why}).", f"Its text is in {copy}" if copy else ""
@@ -244,7 +244,7 @@ class UserFiles:
         return list(there)
 
     def _list_files(self) -> Iterator[tuple[str, Path]]:
-        """Each file, and under which name it is told."""
+        """Each file, and what messages call it."""
         layout = self._layout
         if not self._writes_instructions:
             yield INSTRUCTIONS, layout.instructions
