@@ -15,6 +15,14 @@ def block(**fields: str) -> str:
     return f"Some words.\n---LOOP_STATUS---\n{body}\n---END_LOOP_STATUS---\n\n"
 
 
+def reading_of(text: str) -> tuple[Status, int]:
+    """The report in the text, and how many problems it has."""
+    reading = from_block(text)
+    assert reading is not None
+    assert reading.status is not None
+    return reading.status, len(reading.problems)
+
+
 @pytest.mark.parametrize(
     ("fields", "status"),
     [
@@ -44,9 +52,8 @@ def block(**fields: str) -> str:
 )
 def test_a_block_is_a_report(fields: dict[str, str], status: Status) -> None:
     """Complete, blocked, worked and the recommendation each have their place."""
-    reading = from_block(block(**fields))
-    assert reading is not None
-    assert (reading.status, reading.problems) == (status, ())
+    reading = reading_of(block(**fields))
+    assert reading == (status, 0)
 
 
 @pytest.mark.parametrize("indent", ["", "  ", "   "])
@@ -54,10 +61,8 @@ def test_a_block_is_a_report(fields: dict[str, str], status: Status) -> None:
 def test_a_block_is_seen_however_its_lines_are_set(indent: str, ending: str) -> None:
     """Indented, as in a list; with the line ends of another system."""
     text = ending.join(indent + line for line in block(STATUS="COMPLETE", RECOMMENDATION="none").splitlines())
-    reading = from_block(text)
-    assert reading is not None
-    assert reading.status == Status(True, summary="none", source="block")
-    assert reading.problems == ()
+    reading = reading_of(text)
+    assert reading == (Status(True, summary="none", source="block"), 0)
 
 
 @pytest.mark.parametrize("indent", ["    ", "\t", "  \t", "      "])
@@ -70,29 +75,23 @@ def test_a_block_that_is_set_in_as_code_is_an_example(indent: str) -> None:
 @pytest.mark.parametrize("more", ["Item 3 is still open.", "```\n", "---LOOP_STATUS---"])
 def test_a_block_claims_completion_only_at_the_end_of_the_answer(more: str) -> None:
     """What follows may take it back. That is told; a fence that is opened there says nothing."""
-    reading = from_block(f"{block(STATUS='COMPLETE')}{more}\n")
-    assert reading is not None
-    assert reading.status is not None
-    assert (reading.status.complete, len(reading.problems)) == ((True, 0) if more.startswith("`") else (False, 1))
-    open_work = from_block(f"{block(STATUS='IN_PROGRESS')}{more}\n")
-    assert open_work is not None
-    assert open_work.problems == ()
+    reading = reading_of(f"{block(STATUS='COMPLETE')}{more}\n")
+    assert (reading[0].complete, reading[1]) == ((True, 0) if more.startswith("`") else (False, 1))
+    open_work = reading_of(f"{block(STATUS='IN_PROGRESS')}{more}\n")
+    assert open_work[1] == 0
 
 
 def test_a_block_that_contradicts_itself_claims_nothing() -> None:
     """In progress and to be ended: that is told."""
-    reading = from_block(block(STATUS="IN_PROGRESS", EXIT_SIGNAL="True"))
-    assert reading is not None
-    assert (reading.status, len(reading.problems)) == (Status(False, source="block"), 1)
+    reading = reading_of(block(STATUS="IN_PROGRESS", EXIT_SIGNAL="True"))
+    assert reading == (Status(False, source="block"), 1)
 
 
 def test_the_last_whole_block_counts() -> None:
     """An unfinished one after it does not, nor one before it."""
     text = block(STATUS="COMPLETE") + block(STATUS="IN_PROGRESS") + "\n---LOOP_STATUS---\nSTATUS: COMPLETE\n"
-    reading = from_block(text)
-    assert reading is not None
-    assert reading.status is not None
-    assert not reading.status.complete
+    reading = reading_of(text)
+    assert not reading[0].complete
 
 
 def test_no_block_is_no_report() -> None:
@@ -104,10 +103,8 @@ def test_no_block_is_no_report() -> None:
 
 def test_odd_fields_are_told() -> None:
     """A bad number or word counts as none."""
-    reading = from_block(block(STATUS="MAYBE", FILES_MODIFIED="many", TESTS_STATUS="fine", WORK_TYPE="sleep"))
-    assert reading is not None
-    assert reading.status == Status(False, source="block")
-    assert len(reading.problems) == 4
+    reading = reading_of(block(STATUS="MAYBE", FILES_MODIFIED="many", TESTS_STATUS="fine", WORK_TYPE="sleep"))
+    assert reading == (Status(False, source="block"), 4)
 
 
 def test_boxes_of_every_kind_are_counted_and_code_is_not() -> None:
@@ -155,10 +152,8 @@ def test_any_text_is_survived(text: str) -> None:
 )
 def test_an_exit_signal_that_is_not_true_never_completes(signal: str, complete: bool, odd: int) -> None:
     """Whatever STATUS says; a signal that says neither is told."""
-    reading = from_block(block(STATUS="COMPLETE", EXIT_SIGNAL=signal))
-    assert reading is not None
-    assert reading.status is not None
-    assert (reading.status.complete, len(reading.problems)) == (complete, odd)
+    reading = reading_of(block(STATUS="COMPLETE", EXIT_SIGNAL=signal))
+    assert (reading[0].complete, reading[1]) == (complete, odd)
 
 
 DRESSES = ["- EXIT_SIGNAL: false", "**EXIT_SIGNAL**: false", "exit_signal: **false**", "* `EXIT_SIGNAL`: no"]
@@ -167,10 +162,8 @@ DRESSES = ["- EXIT_SIGNAL: false", "**EXIT_SIGNAL**: false", "exit_signal: **fal
 @pytest.mark.parametrize("line", DRESSES)
 def test_an_exit_signal_is_read_in_any_dress(line: str) -> None:
     """As an item of a list, in bold, in small letters."""
-    reading = from_block(f"---LOOP_STATUS---\nSTATUS: COMPLETE\n{line}\n---END_LOOP_STATUS---")
-    assert reading is not None
-    assert reading.status is not None
-    assert not reading.status.complete
+    reading = reading_of(f"---LOOP_STATUS---\nSTATUS: COMPLETE\n{line}\n---END_LOOP_STATUS---")
+    assert not reading[0].complete
 
 
 @pytest.mark.parametrize("fence", ["```", "~~~~", "  ```text"])
@@ -179,7 +172,6 @@ def test_a_block_in_code_is_an_example(fence: str) -> None:
     closed = fence.removesuffix("text")
     quoted = f"{fence}\n{block(STATUS='COMPLETE')}\n"
     assert from_block(quoted) is None
-    reading = from_block(block(STATUS="IN_PROGRESS") + "\n" + quoted + closed)
-    assert reading is not None
-    assert reading.status == Status(False, source="block")
+    reading = reading_of(block(STATUS="IN_PROGRESS") + "\n" + quoted + closed)
+    assert reading[0] == Status(False, source="block")
     assert from_block(quoted + closed + "\n" + block(STATUS="COMPLETE")) is not None
