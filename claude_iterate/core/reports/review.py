@@ -47,6 +47,12 @@ class Requirement(msgspec.Struct, frozen=True):
     text: str
     heading: str = ""
 
+    @property
+    def line(self) -> str:
+        """The heading and the text, shortened."""
+        text = shorten(one_line(self.text), _LONGEST_GROUP if self.text.startswith("(") else _LONGEST_LINE)
+        return f"[{shorten(one_line(self.heading), 100)}] {text}" if self.heading else text
+
 
 class _Entry(msgspec.Struct, frozen=True):
     """What the reviewer says of a requirement, and where it saw that."""
@@ -125,13 +131,7 @@ def requirements_in(instructions: str) -> tuple[Requirement, ...]:
 
 def list_requirements(requirements: Sequence[Requirement]) -> str:
     """The list as the prompt shows it, one line each."""
-    return "\n".join(f"{it.number}. {describe_requirement(it.text, it.heading)}" for it in requirements)
-
-
-def describe_requirement(text: str, heading: str = "") -> str:
-    """A requirement in one line."""
-    shown = shorten(one_line(text), _LONGEST_GROUP if text.startswith("(") else _LONGEST_LINE)
-    return f"[{shorten(one_line(heading), 100)}] {shown}" if heading else shown
+    return "\n".join(f"{one.number}. {one.line}" for one in requirements)
 
 
 def _group(items: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
@@ -200,7 +200,7 @@ def judge(document: Mapping[str, Any], asked: Sequence[Requirement]) -> Review:
 
 
 def _judge_requirement(requirement: Requirement, entries: Sequence[_Entry], faults: list[str]) -> JudgedRequirement:
-    number, about = requirement.number, describe_requirement(requirement.text, requirement.heading)
+    number, about = requirement.number, requirement.line
     own = [entry for entry in entries if entry.number == number]
     evidence = next(filter(None, (sentence(entry.evidence) for entry in own)), "")
     if len({entry.status for entry in own}) != 1:
