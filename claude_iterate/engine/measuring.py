@@ -21,7 +21,7 @@ from claude_iterate.engine.shell_command import run_program, shell_program
 from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.project.project_work import Look, Work
 from claude_iterate.project.snapshots import Place
-from claude_iterate.project.suite_results import JunitProblem, find_written, read_junit_files, read_summary
+from claude_iterate.project.suite_results import JunitProblem, find_junit_files, read_junit_files, read_summary
 from claude_iterate.system import processes
 from claude_iterate.workspace.layout import Layout
 
@@ -178,7 +178,7 @@ def count_tests(supervisor: Supervisor, command: str) -> tuple[TestCounts | None
     try:
         # JUnit files are exact; what is printed is for people.
         found = supervisor.meanwhile(
-            lambda: read_junit_files(find_written(command, root, began)) or read_summary(ended.output)
+            lambda: read_junit_files(find_junit_files(command, root, began)) or read_summary(ended.output)
         )
     except JunitProblem as problem:
         return None, f"`{command}` {ended.how}, and its JUnit file cannot be used: {problem}"

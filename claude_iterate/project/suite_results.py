@@ -286,7 +286,7 @@ class JunitProblem(Exception):
     """A file is no JUnit file, is torn, too large, or unsafe to read."""
 
 
-def find_written(command: str, root: Path, since_ns: int) -> list[Path]:
+def find_junit_files(command: str, root: Path, since_ns: int) -> list[Path]:
     """The JUnit files that a command has written since then: where it says so, or where runners usually put them."""
     words = (word.strip("'\"").rpartition("=")[2] for word in command.split())
     named = [root / word for word in words if word.endswith(".xml")]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_iterate.project.suite_results import Counts, JunitProblem, find_written, read_junit_files, read_summary
+from claude_iterate.project.suite_results import Counts, JunitProblem, find_junit_files, read_junit_files, read_summary
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "test-runners"
 
@@ -159,9 +159,9 @@ def test_only_what_the_command_wrote_counts(tmp_path: Path) -> None:
     for path in (usual, named):
         path.write_text("<testsuite/>")
     began = usual.stat().st_mtime_ns
-    assert find_written("mvn test", tmp_path, began) == [usual]
-    assert find_written("pytest --junitxml=out.xml -q", tmp_path, began) == [named]
-    assert find_written("mvn test", tmp_path, began + 1) == []
+    assert find_junit_files("mvn test", tmp_path, began) == [usual]
+    assert find_junit_files("pytest --junitxml=out.xml -q", tmp_path, began) == [named]
+    assert find_junit_files("mvn test", tmp_path, began + 1) == []
 
 
 def test_a_skip_hides_no_failure(tmp_path: Path) -> None:
