@@ -173,7 +173,7 @@ class Console:
         """Show what was held: short, if it is the cause of the ending."""
         event, self._held = self._held, None
         looked, self._looked = self._looked, []
-        dry_run = self._state.started is not None and self._state.started.made_up
+        dry_run = self._state.run.made_up
         if isinstance(event, events.IterationFinished):
             self._iteration(event, _is_cause(event.outcome, ending))
         elif isinstance(event, events.ReviewFinished):
@@ -242,7 +242,7 @@ class Console:
         self._live = None
         if quiet and good and not claim_remarks(event, self._state):
             return
-        log = self._state.started.log if self._state.started is not None else ""
+        log = self._state.run.log
         log = self._place(log) if log and not (quiet and good) else ""
         found = closing(event, self._state, log, brief=quiet)
         # The two streams may be one terminal: what was said before must stand above.

@@ -124,7 +124,7 @@ def compose(state: RunState, now: float, stop: StopSettings | None = None) -> st
     """`[3/50] ██░░░░░░ 12/60 · 3m 05s · $0.42`; what is not known is left out. `$0.42+`: and more, not known yet. What
     the breaker counts is shown from half way."""
     number = state.call.number if state.call and state.call.number else state.iterations
-    most = state.started.max_iterations if state.started else 0
+    most = state.run.max_iterations
     parts = [f"[{number}/{most}]" if most else f"[{number}]"]
     if (items := items_done(state)) is not None:
         filled = CELLS * min(items.done, items.total) // items.total

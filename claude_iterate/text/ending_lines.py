@@ -74,7 +74,7 @@ def totals(finished: RunFinished, state: RunState) -> str:
 
 def cost(finished: RunFinished, state: RunState) -> str:
     """What the run cost, in the words of console and log."""
-    if state.started is not None and state.started.dry_run:
+    if state.run.dry_run:
         return "nothing (dry run)"
     paid, tokens = formats.cost(finished.cost_usd, finished.cost_is_lower_bound), state.tokens
     read = tokens.input + tokens.cache_read + tokens.cache_creation

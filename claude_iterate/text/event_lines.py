@@ -78,7 +78,7 @@ def lines(
     if isinstance(event, events.HookFinished):
         return proof_lines.hook_finished(event, whole)
     if (judge := _VERDICTS.get(type(event))) is not None:
-        return judge(event, after.started is not None and after.started.made_up)
+        return judge(event, after.run.made_up)
     write = _PLAIN.get(type(event))
     return write(event) if write is not None else None
 
@@ -105,7 +105,7 @@ def short_line(entry: events.Entry, before: RunState, after: RunState) -> str:
     if (write := _SHORT.get(type(event))) is not None:
         block = [write(event)]
     elif isinstance(event, events.IterationFinished):
-        mode, dry_run = (after.started.mode, after.started.dry_run) if after.started else ("", False)
+        mode, dry_run = after.run.mode, after.run.dry_run
         block = run_lines.iteration_finished(event, mode, dry_run)
     elif isinstance(event, events.RunStarted):
         block = run_lines.run_started(event, entry.at)

@@ -291,7 +291,7 @@ def words_for(why: str) -> Words:
 def wait_started(event: events.WaitStarted, at: float, state: RunState) -> list[str]:
     """Why, until when in local time, what comes then, and how to try sooner."""
     about = f": {one_line(event.detail)}" if event.detail else ""
-    name = state.started.workspace if state.started is not None else ""
+    name = state.run.workspace
     then = f"{_afterwards(event, state)}.{_sooner(event, at, name)}"
     return [f"⏳ {words_for(event.why).sentence}{about}", f"  Waiting until {_moment(event, at)}{then}"]
 
@@ -321,7 +321,7 @@ def _afterwards(event: events.WaitStarted, state: RunState) -> str:
     if event.why in {"reserve", "pace", "schedule", "failures"}:
         return ""
     claims = state.last_status is not None and state.last_status.complete
-    proving = claims or (state.started is not None and state.started.purpose == "verify")
+    proving = claims or state.run.purpose == "verify"
     return "; then the review is repeated" if proving else "; then the iteration is repeated"
 
 

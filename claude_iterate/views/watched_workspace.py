@@ -268,7 +268,7 @@ def window_use(window: LimitReported) -> str:
 def iteration(state: RunState) -> str:
     """`iteration 3 of 50`."""
     number = state.iteration or state.iterations
-    most = state.started.max_iterations if state.started is not None else 0
+    most = state.run.max_iterations
     return f"iteration {number} of {most}" if most else f"iteration {number}"
 
 

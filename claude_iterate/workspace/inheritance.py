@@ -107,7 +107,7 @@ def _reset_cause(layout: Layout, handed: Carried, reset: bool) -> str:
 
 
 def _totals_after(state: RunState) -> Carried:
-    return state.carried if state.started is not None and state.started.dry_run else carry_over(state)
+    return state.carried if state.run.dry_run else carry_over(state)
 
 
 def _find_unfinished(layout: Layout, newest: str, state: RunState) -> _Unfinished | None:
