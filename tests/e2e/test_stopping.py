@@ -66,7 +66,7 @@ def test_a_stop_between_iterations_is_immediate(loop: Loop) -> None:
 def test_an_interrupt_between_two_iterations_begins_no_third(loop: Loop) -> None:
     """Claude is gone and its stubborn child is being ended: Ctrl-C now, without any delay, and nothing more begins."""
     loop.make()
-    loop.patch("agent.processes.leftovers", _STEPS=((int(signal.SIGTERM), 4.0), (int(signal.SIGKILL), 56.0)))
+    loop.patch("agent.processes.leftovers", _POLITE=4.0, _PATIENCE=56.0)
     stubborn: list[dict[str, Any]] = [{"ignore": ["SIGTERM"]}, {"grandchild": {"seconds": 300, "own_session": True}}]
     loop.script([{"init": {}}, *stubborn, {"status": {"complete": False}}, {"result": {}}])
     process = loop.start("run", "my-task")
