@@ -177,7 +177,7 @@ class Workspace:
 
     def _running(self, run: str = "") -> str:
         holder = run_lock.holder(self._layout.lock)
-        held = str(holder.get("run", run)) if holder is not None else ""
+        held = (holder.run or run) if holder is not None else ""
         return held if held in self._layout.run_ids() else ""
 
 

@@ -337,7 +337,7 @@ def _stale_outside(project: Project) -> Iterator[Finding]:
 def _runs_that_seem_alive(layout: Layout, about: Metadata | None) -> set[str]:
     """Runs that seem to be alive: a run that ends normally says so, in its summary and in the lock file."""
     said = {about.run.id} if about is not None and about.is_running else set()
-    in_lock = run_lock.holder_named_in(layout.lock).get("run")
+    in_lock = run_lock.holder_named_in(layout.lock).run
     return (said | ({in_lock} if in_lock in layout.run_ids() else set())) - {""}
 
 

@@ -130,10 +130,9 @@ def _names_running_here(project: Project, layout: Layout) -> list[str]:
     running = []
     for name in named_folders(project.workspaces_folder):
         other = Layout(project.root, project.workspaces_folder / name)
-        if name != layout.name and (holder := run_lock.holder(other.lock)):
-            run = str(holder.get("run", ""))
-            if run in other.run_ids() and _works_in_project(other, run):
-                running.append(name)
+        holder = run_lock.holder(other.lock) if name != layout.name else None
+        if holder is not None and holder.run in other.run_ids() and _works_in_project(other, holder.run):
+            running.append(name)
     return running
 
 

@@ -159,7 +159,7 @@ def find_run(layout: Layout) -> ShownRun:
     """The run to show; one that is about to begin is waited for. A WorkspaceProblem when there is none."""
     deadline = time.monotonic() + _PATIENCE
     while (holder := run_lock.holder(layout.lock)) is not None:
-        run = str(holder.get("run", ""))
+        run = holder.run
         started = journal_reader.beginning(layout.journal(run)) if run else None
         if started is not None:
             journal_reader.refuse_newer_journals(layout)
@@ -252,5 +252,5 @@ class AttachedRun:
         if holder is None and self.state.started is not None:
             # Its folder, lock or journal may have been deleted: it puts them back when Claude has ended.
             started = self.state.started
-            return self.finished is None and run_lock.fate(started.pid, started.host, started.birth) == LIVES
-        return holder is not None and holder.get("run", self._run) == self._run
+            return self.finished is None and run_lock.fate(started) == LIVES
+        return holder is not None and holder.runs(self._run)

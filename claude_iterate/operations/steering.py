@@ -66,12 +66,12 @@ def _running(layout: Layout) -> tuple[str, int]:
     who = run_lock.holder(layout.lock)
     if who is None:
         raise WorkspaceProblem(f"Nothing runs in the workspace {name!r}.", f"Start it: claude-iterate run {name}")
-    if not who:
+    if not who.pid:
         busy = f"{name!r} is running, but its lock and its journal were deleted, so it cannot be asked."
         hint = "It restores them when its iteration ends. To end it now, press Ctrl-C where it runs."
         raise WorkspaceProblem(busy, hint)
-    run, pid = str(who.get("run", "")), who.get("pid")
-    if not isinstance(pid, int) or not (layout.runs / run).is_dir() or not run:
+    run, pid = who.run, who.pid
+    if not run or not (layout.runs / run).is_dir():
         busy = f"The workspace {name!r} is busy ({_printable(run) or 'unknown'}), but no run has begun."
         raise WorkspaceProblem(busy, "Try again in a moment.")
     return run, pid
@@ -86,7 +86,7 @@ def _await_answer(layout: Layout, run: str, identity: str) -> str:
             return "answered"
         if now >= looked + _LOOK:
             looked = now
-            if (run_lock.holder(layout.lock) or {}).get("run") != run:
+            if (holder := run_lock.holder(layout.lock)) is None or holder.run != run:
                 # It may have been answered in its last moment.
                 return "over" if control.withdraw(layout, identity) else "answered"
         time.sleep(_POLL)

@@ -112,7 +112,7 @@ def night_report(layout: Layout, run: str | None, at: float) -> NightReport:
     if not histories:
         raise _missing(layout, run)
     stories = [records.story(history.id) for history in histories]
-    held = records.holder.get("run") if records.holder is not None else None
+    held = records.holder.run if records.holder is not None else None
     views = [run_view(layout, story, at if story.run == held else None) for story in stories]
     parts = tuple(map(_part, views, histories))
     last, started = views[-1], stories[-1].started

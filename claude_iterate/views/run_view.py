@@ -78,7 +78,7 @@ def runs(layout: Layout) -> RunsView:
     held = run_lock.holder(layout.lock)
     found = []
     ids = layout.run_ids()
-    under_way = held.get("run", ids[-1] if ids else "") if held is not None else ""
+    under_way = (held.run or ids[-1] if ids else "") if held is not None else ""
     for run in ids:
         state = fold(journal_reader.milestones(layout.journal(run)))
         if state.started is not None:

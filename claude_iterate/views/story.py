@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any, get_args
+from typing import get_args
 
 import msgspec
 from msgspec.structs import replace
@@ -33,6 +33,7 @@ from claude_iterate.workspace.journal_reader import JournalFollower, story_entri
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.metadata import Metadata
 from claude_iterate.workspace.run_folder import run_lock
+from claude_iterate.workspace.run_folder.run_lock import Holder
 from claude_iterate.workspace.run_summary import ChangeView, changes
 
 RECENT = 200
@@ -211,13 +212,13 @@ class RunRecords:
         return self.layout.run_ids()
 
     @cached_property
-    def holder(self) -> dict[str, Any] | None:
+    def holder(self) -> Holder | None:
         """Who runs this workspace now."""
         return run_lock.holder(self.layout.lock)
 
     def is_under_way(self, run: str) -> bool:
-        """The run holds the lock. One that has just taken it has not written its name yet."""
-        return self.holder is not None and self.holder.get("run", run) == run
+        """The run holds the lock."""
+        return self.holder is not None and self.holder.runs(run)
 
     def story(self, run: str) -> Story:
         """The story of one run. One whose journal has lost its beginning has not `started`."""

@@ -101,7 +101,7 @@ class WatchedWorkspace:
 
     def _look(self) -> Seen:
         layout, holder = self.layout, run_lock.holder(self.layout.lock)
-        held = str(holder.get("run", "")) if holder else ""
+        held = holder.run if holder is not None else ""
         run = self._run or (held if held and layout.journal(held).is_file() else "")
         if not run:  # the newest with a beginning; the newest of all where none has one
             ids = layout.run_ids()

@@ -19,6 +19,7 @@ from claude_iterate.views.run_view import RunView
 from claude_iterate.views.settings_view import as_words, short_count
 from claude_iterate.views.story import EvidenceView, verdict
 from claude_iterate.views.workspace_view import WorkspaceView
+from claude_iterate.workspace.run_folder.run_lock import Holder
 from claude_iterate.workspace.run_summary import Waiting
 
 _TOOL = 80
@@ -127,14 +128,14 @@ def _state(view: WorkspaceView, now: float) -> Iterator[Line]:
 def _status(view: WorkspaceView, now: float) -> str:
     run = view.last_run
     if view.status == "running":
-        who = view.running_now or {}
-        since = f"began {local_times.when(str(who['started']), now)}" if "started" in who else "began a moment ago"
+        who = view.running_now or Holder()
+        since = f"began {local_times.when(who.started, now)}" if who.started else "began a moment ago"
         doing = _wait(run.waiting, now) if run and run.waiting else view.state
         exactly = f", {doing}" if doing != "running" else ""
         if run and run.paused and doing != "paused":
             busy = run.condition == "running" and run.iteration
             exactly += ", pauses after this iteration" if busy else ", paused"
-        return f"running now (pid {who.get('pid', 'unknown')}, {since}){exactly}"
+        return f"running now (pid {who.pid or 'unknown'}, {since}){exactly}"
     if view.copy_of is not None:
         return f"a copy of a workspace that is running now (pid {view.copy_of.pid})"
     if view.status == "interrupted":

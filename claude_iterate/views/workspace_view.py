@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -32,6 +31,7 @@ from claude_iterate.workspace.metadata import Metadata
 from claude_iterate.workspace.metadata_updates import refresh_from_journals
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import run_lock, status_file
+from claude_iterate.workspace.run_folder.run_lock import Holder
 from claude_iterate.workspace.run_summary import PlanCounts, Progress, RunSummary, Waiting, progress, summarise
 
 STATUSES = ("in_progress", "completed", "error", "running", "interrupted", "damaged")
@@ -109,7 +109,7 @@ def _is_held(records: RunRecords) -> bool:
     """A run is under way. A dry run may be, after a run that was killed."""
     if records.holder is None:
         return False
-    started = records.story(str(records.holder.get("run", ""))).started
+    started = records.story(records.holder.run).started
     return started is None or not started.dry_run
 
 
@@ -179,8 +179,7 @@ class WorkspaceView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """As in the list."""
     known_by: str | None
     """As in the list."""
-    running_now: dict[str, Any] | None
-    """The process that holds the lock: pid, host, started, run."""
+    running_now: Holder | None
     copy_of: CopyView | None
     report: ReportView
     report_of_task_before: bool

@@ -14,6 +14,7 @@ from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import run_folder, run_lock
 from claude_iterate.workspace.run_folder.run_folder import GONE, REPLACED, RunFolder
+from claude_iterate.workspace.run_folder.run_lock import Holder
 
 RUN = "000001-20260101-000000-aaaaaa"
 
@@ -273,7 +274,7 @@ def test_a_workspace_that_a_program_of_the_run_deleted_is_made_again(
     assert layout.status.exists() == (what == "and wrote a report")
     assert {path: path.read_bytes() for path in written} == written
     assert full.look() == ""
-    assert (run_lock.holder(layout.lock) or {})["run"] == RUN
+    assert (run_lock.holder(layout.lock) or Holder()).run == RUN
     assert [text for text, _ in full.news(" during iteration 3")] == [
         "Restored the workspace, which was deleted during iteration 3."
     ]

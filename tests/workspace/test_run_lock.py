@@ -18,6 +18,7 @@ from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.system import processes
 from claude_iterate.system.files import try_lock
 from claude_iterate.workspace.run_folder import run_lock
+from claude_iterate.workspace.run_folder.run_lock import Holder
 from tests.package_path import PACKAGES
 
 HOLD = """
@@ -45,7 +46,7 @@ def test_a_second_holder_is_refused_and_told_who_has_it(tmp_path: Path) -> None:
             pass
         holder = run_lock.holder(path)
         assert holder is not None
-        assert (holder["pid"], holder["run"]) == (process.pid, "run-1")
+        assert (holder.pid, holder.run) == (process.pid, "run-1")
         process.kill()
     with run_lock.hold(path, "w", "r"):
         pass
@@ -114,7 +115,7 @@ def test_a_lock_file_that_was_replaced_frees_nothing(
     path.unlink()
     if content is not None:
         path.write_text(content.replace("x/1", processes.start_identity(os.getpid())))
-    assert run_lock.holder(path) == {}
+    assert run_lock.holder(path) == Holder()
     with pytest.raises(WorkspaceProblem, match="is already running: pid unknown"), run_lock.hold(path, "w", "r"):
         pass
     other.kill()
@@ -132,11 +133,11 @@ def test_a_lock_file_that_was_replaced_is_locked_and_named_again(tmp_path: Path)
         path.write_text("of last week")
         assert held.keep()
         assert not held.keep()
-        assert run_lock.holder_named_in(path)["run"] == "run-1"
+        assert run_lock.holder_named_in(path).run == "run-1"
         assert run_lock.holder(tmp_path / "before") is not None
         path.unlink()
         assert held.keep()
-        assert run_lock.holder_named_in(path)["run"] == "run-1"
+        assert run_lock.holder_named_in(path).run == "run-1"
     assert run_lock.holder(path) is None
     assert (path.read_bytes(), (tmp_path / "before").read_bytes()) == (b"", b"")
 

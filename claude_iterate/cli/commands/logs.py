@@ -108,7 +108,7 @@ def _await_run(layout: Layout) -> str | None:
     noted = False
     while True:
         holder = run_lock.holder(layout.lock)
-        running = str(holder.get("run", "")) if holder else ""
+        running = holder.run if holder is not None else ""
         if running and layout.journal(running).is_file():
             return running
         newest = run_view.last_run(layout)
@@ -135,7 +135,7 @@ def _await_file(layout: Layout, run: str | None) -> Path:
 
 def _is_running(layout: Layout, run: str | None) -> bool:
     holder = run_lock.holder(layout.lock)
-    return holder is not None and (run is None or holder.get("run", run) == run)
+    return holder is not None and (run is None or holder.runs(run))
 
 
 def _start(path: Path, lines: int | None) -> int:

@@ -96,5 +96,5 @@ def command(
     if svg or cast:
         output.success(f"Wrote {svg or cast}")
     holder = run_lock.holder(layout.lock)
-    if holder is not None and holder.get("run") == shown.run:
+    if holder is not None and holder.run == shown.run:
         output.note(f"The run is still going. To watch it: claude-iterate attach {name}")

@@ -12,12 +12,13 @@ only the state of a dead runner is taken over.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from claude_iterate.core import formats
 from claude_iterate.core.events import RunStarted
@@ -34,6 +35,21 @@ _RETRY_FOR = 0.5
 LIVES, DEAD, UNKNOWN = "lives", "dead", "unknown"
 
 
+class Holder(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The process that holds the locks, as far as it is known. `pid` and `birth` together name it; `run` is the id of
+    its run, or a word such as `reset`."""
+
+    pid: int = 0
+    host: str = ""
+    birth: str = ""
+    started: str = ""
+    run: str = ""
+
+    def runs(self, run: str) -> bool:
+        """It is the process of this run. One that has just taken the lock has not written its name yet."""
+        return self.run in {"", run}
+
+
 class RunLock:
     """The locks while we hold them. The file says what for. What was locked stays locked to the end."""
 
@@ -41,9 +57,8 @@ class RunLock:
         self._path = path
         self._folders: list[int] = []
         self._files: list[int] = []
-        self._me = {"pid": os.getpid(), "host": os.uname().nodename, "birth": processes.start_identity(os.getpid())}
-        self._me["started"] = formats.moment(time.time())
-        self._purpose = ""
+        me = os.getpid()
+        self._me = Holder(me, os.uname().nodename, processes.start_identity(me), formats.moment(time.time()))
 
     def take(self, name: str, purpose: str) -> None:
         """Lock the folder and the file, or raise a WorkspaceProblem that names the holder."""
@@ -52,7 +67,7 @@ class RunLock:
         if not self.lock_folder() or not _acquire(self._files[-1], self._path, needed=True):
             raise _busy_problem(self._path, name)
         live = living_runner(self._path.parent)
-        if live is not None and live["pid"] != os.getpid():
+        if live is not None and live.pid != os.getpid():
             raise _busy_problem(self._path, name, live)
         with explain_write_errors(name, self._path.parent):  # the disk may be full
             self.record(purpose)
@@ -82,9 +97,9 @@ class RunLock:
 
     def record(self, purpose: str) -> None:
         """Write into the file what the locks are held for: the id of a run, or a word such as `reset`."""
-        self._purpose = purpose
+        self._me = replace(self._me, run=purpose)
         handle = self._files[-1]
-        data = json.dumps(self._me | {"run": purpose}, indent=2).encode()
+        data = msgspec.json.format(msgspec.json.encode(self._me))
         # Truncated after the write: the file keeps its blocks, so this works on a full disk too.
         os.ftruncate(handle, os.pwrite(handle, data, 0))
 
@@ -102,7 +117,7 @@ class RunLock:
                 os.close(handle)
                 return False
             self._files.append(handle)
-            self.record(self._purpose)
+            self.record(self._me.run)
         except OSError:
             return False  # the folder is gone, or its disk is full
         return True
@@ -110,7 +125,7 @@ class RunLock:
     def release(self) -> None:
         """Free the locks. An empty file means that the holder ended well; `doctor` examines a file that names one."""
         for handle in self._files:
-            if self._purpose:
+            if self._me.run:
                 with contextlib.suppress(OSError):
                     os.ftruncate(handle, 0)
         for handle in (*self._files, *self._folders):
@@ -134,9 +149,9 @@ def refuse_if_held(path: Path, name: str) -> None:
         raise _busy_problem(path, name)
 
 
-def holder(path: Path) -> dict[str, Any] | None:
+def holder(path: Path) -> Holder | None:
     """Who runs this workspace now; None when it is not running. Takes the locks shared for an instant, so that readers
-    do not block each other. Empty if the holder cannot be named."""
+    do not block each other. Nothing is known of a holder that cannot be named."""
     return _named_holder(path) if _is_locked(path.parent) or _is_locked(path) else None
 
 
@@ -168,8 +183,8 @@ def _acquire(handle: int, path: Path, needed: bool = False) -> bool:
     name. Where there are no locks: True, unless it is needed."""
     deadline = time.monotonic() + _RETRY_FOR
     while not (taken := try_lock(handle)) and (needed or taken is not None):
-        pid = holder_named_in(path).get("pid")
-        has_a_name = isinstance(pid, int) and processes.is_alive(pid)
+        pid = holder_named_in(path).pid
+        has_a_name = pid > 0 and processes.is_alive(pid)
         if (has_a_name and not _held_by_readers(handle)) or time.monotonic() > deadline:
             return False
         time.sleep(0.01)
@@ -183,49 +198,47 @@ def _held_by_readers(handle: int) -> bool:
     return True
 
 
-def _named_holder(path: Path) -> dict[str, Any]:
+def _named_holder(path: Path) -> Holder:
     """The holder of a lock: a file that was replaced may be empty, or name one of last week."""
     found = holder_named_in(path)
-    if found and fate(found.get("pid"), found.get("host"), found.get("birth")) != DEAD:
+    if found.pid and fate(found) != DEAD:
         return found
-    return living_runner(path.parent) or {}
+    return living_runner(path.parent) or Holder()
 
 
-def _busy_problem(path: Path, name: str, who: dict[str, Any] | None = None) -> WorkspaceProblem:
+def _busy_problem(path: Path, name: str, who: Holder | None = None) -> WorkspaceProblem:
     who = who or _named_holder(path)
     return WorkspaceProblem(
-        f"The workspace {name!r} is already running: pid {who.get('pid', 'unknown')}"
-        f" on {who.get('host', 'this host')}, started {who.get('started', 'a moment ago')}.",
+        f"The workspace {name!r} is already running: pid {who.pid or 'unknown'}"
+        f" on {who.host or 'this host'}, started {who.started or 'a moment ago'}.",
         f"Wait for it, or end it: claude-iterate stop {name}. See: claude-iterate show {name}",
     )
 
 
-def fate(pid: Any, host: Any, birth: Any) -> str:
+def fate(process: Holder | RunStarted) -> str:
     """LIVES, DEAD, or UNKNOWN: it ran on another machine, in another container or before the machine was restarted."""
-    if not isinstance(pid, int) or not isinstance(birth, str):
+    if process.pid <= 0 or not process.birth:
         return UNKNOWN
-    here, namespace = host == os.uname().nodename, _namespace(birth)
+    here, namespace = process.host == os.uname().nodename, _namespace(process.birth)
     if namespace != _namespace(processes.start_identity(os.getpid())) or not (namespace or here):
         return UNKNOWN
-    return LIVES if processes.is_alive(pid) and processes.start_identity(pid) == birth else DEAD
+    is_same = processes.is_alive(process.pid) and processes.start_identity(process.pid) == process.birth
+    return LIVES if is_same else DEAD
 
 
-def living_runner(folder: Path) -> dict[str, Any] | None:
-    """The living runner of this folder that the newest journal names, in the words of a lock file. A copy of the folder
-    has the same journal, but another path than the one that the run writes its log to."""
+def living_runner(folder: Path) -> Holder | None:
+    """The living runner of this folder that the newest journal names. A copy of the folder has the same journal, but
+    another path than the one that the run writes its log to."""
     layout = Layout(folder, folder)
     for run in reversed(layout.run_ids()):
         path = layout.journal(run)
         entry = next(journal_reader.read(path), None) if path.is_file() else None
-        if entry is None or not isinstance(entry.event, RunStarted):
+        if entry is None or not isinstance(about := entry.event, RunStarted):
             continue
-        about = entry.event
         is_of_this_folder = os.path.realpath(Path(about.log).parent) == os.path.realpath(folder)
-        is_alive = is_of_this_folder and fate(about.pid, about.host, about.birth) == LIVES
-        if not is_alive or journal_reader.has_finished(path):
+        if not is_of_this_folder or fate(about) != LIVES or journal_reader.has_finished(path):
             return None
-        names = {"pid": about.pid, "host": about.host, "birth": about.birth}
-        return names | {"started": formats.moment(entry.at), "run": run}
+        return Holder(about.pid, about.host, about.birth, formats.moment(entry.at), run)
     return None
 
 
@@ -237,9 +250,9 @@ def fate_of(layout: Layout, run: str, started: RunStarted | None = None) -> str:
     """LIVES, DEAD or UNKNOWN. `started`: how its journal begins, if that is known."""
     started = started or journal_reader.beginning(layout.journal(run))
     if started is not None:
-        return fate(started.pid, started.host, started.birth)
+        return fate(started)
     named = holder_named_in(layout.lock)  # names a runner that was killed before its first entry
-    return fate(named.get("pid"), named.get("host"), named.get("birth")) if named.get("run") == run else UNKNOWN
+    return fate(named) if named.run == run else UNKNOWN
 
 
 def is_copy(layout: Layout, run: str, started: RunStarted | None = None) -> bool:
@@ -253,8 +266,8 @@ def pid_of(layout: Layout, run: str) -> int:
     return started.pid if started is not None else 0
 
 
-def holder_named_in(path: Path) -> dict[str, Any]:
+def holder_named_in(path: Path) -> Holder:
     """The holder that the file names; it may have been killed since."""
-    with contextlib.suppress(OSError):
-        return untrusted_files.read_json(path) or {}
-    return {}
+    with contextlib.suppress(msgspec.DecodeError, RecursionError):
+        return msgspec.json.decode(untrusted_files.read(path) or b"{}", type=Holder)
+    return Holder()
