@@ -20,7 +20,7 @@ import pytest
 from claude_iterate.core.settings.declared import catalogue
 
 ROOT = Path(__file__).parents[1]
-TABLE = "claude_iterate/core/settings/catalogue.py"
+TABLE = "claude_iterate/core/settings/declared.py"
 _TAKEN = "values.get(prefix + name, value)"
 _KEYS = "CHECKED_SETTINGS"
 _PYTEST = (

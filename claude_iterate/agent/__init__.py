@@ -1,1 +1,1 @@
-"""Everything that knows how Claude Code is called and what it prints. No other room does."""
+"""How Claude Code is called and what it prints. What its errors, denials and tools mean is known in `core` and `text`."""

@@ -173,7 +173,7 @@ def compose(project: Project, layout: Layout, request: RunRequest, goal: str | N
 def find_claude(project: Project, layout: Layout | None, must_answer: bool = False) -> None:
     """An AgentProblem when it is not installed, or cannot tell its version. Called before a workspace is made."""
     settings = project.settings_for(layout).settings if layout is not None else project.resolved.settings
-    if settings.sandbox.kind not in {"none", "bwrap"}:  # a container has a Claude of its own
+    if settings.sandbox.is_container:  # it has a Claude of its own
         return
     discovery.find(settings.claude, project.environ, project.root)
     if must_answer:

@@ -168,7 +168,7 @@ def make_sandbox(project: Project, layout: Layout, settings: Settings, elsewhere
     asked = settings.sandbox
     if asked.kind == "none":
         return None
-    if asked.kind != "bwrap" and not asked.image:
+    if asked.is_container and not asked.image:
         raise UsageProblem(
             f"A sandbox of {asked.kind} needs an image with Claude Code in it.",
             "Name it: claude-iterate config sandbox.image NAME",
@@ -178,7 +178,7 @@ def make_sandbox(project: Project, layout: Layout, settings: Settings, elsewhere
     probe = sandbox_host.probe(asked.kind, environ)
     if probe.problem:
         raise AgentProblem(f"There is no sandbox: {probe.problem}. Nothing was started.", probe.fix)
-    if asked.image and asked.kind != "bwrap" and sandbox_host.missing_image(probe.program, asked.image, environ):
+    if asked.is_container and asked.image and sandbox_host.missing_image(probe.program, asked.image, environ):
         raise AgentProblem(
             f"The image {asked.image} is not on this computer. Nothing was started.",
             f"Get it: {asked.kind} pull {asked.image} (or build it: {asked.kind} build -t {asked.image} .)",

@@ -130,7 +130,7 @@ def _status(view: WorkspaceView, now: float) -> str:
     if view.status == "running":
         who = view.running_now or Holder()
         since = f"began {local_times.when(who.started, now)}" if who.started else "began a moment ago"
-        doing = _wait(run.waiting, now) if run and run.waiting else view.state
+        doing = _waiting_words(run.waiting, now) if run and run.waiting else view.state
         exactly = f", {doing}" if doing != "running" else ""
         if run and run.paused and doing != "paused":
             busy = run.condition == "running" and run.iteration
@@ -146,7 +146,7 @@ def _status(view: WorkspaceView, now: float) -> str:
     return state_words(view.state, view.known_by)
 
 
-def _wait(wait: Waiting, now: float) -> str:
+def _waiting_words(wait: Waiting, now: float) -> str:
     return f"waiting until {local_times.day_and_time(wait.until, now)} ({run_lines.words_for(wait.why).short})"
 
 
@@ -155,7 +155,7 @@ def _now(run: RunView, at: float) -> str:
     now = run.now
     assert now is not None
     if run.waiting is not None:
-        return _wait(run.waiting, at)
+        return _waiting_words(run.waiting, at)
     doing = f"{run.condition}, iteration {run.iteration}" if run.iteration else run.condition
     if run.condition == "running" and run.purpose == "run":
         doing = f"iteration {run.iteration}" if run.iteration else "between two iterations"

@@ -108,7 +108,7 @@ def make_sandbox(
     """The sandbox of a run in this project. `folders` can be written; `own` are parts of them that are ours alone."""
     home, environ = _home(environ), claude_environment(environ, settings.claude)
     _refuse_open_house(root, home)
-    asked, container = settings.sandbox, settings.sandbox.kind != "bwrap"
+    asked, container = settings.sandbox, settings.sandbox.is_container
     repository = _find_repository(root, home)
     acted_on = [*own, *(root / name for name in _ACTED_ON_IN_PROJECT), *repository.acted_on]
     writable, kept, absent = _write_access([*folders, *repository.folders], acted_on)

@@ -286,6 +286,11 @@ class SandboxSettings(Group, frozen=True):
     ] = ()
     env: Annotated[tuple[str, ...], VARIABLES, "Names of more environment variables to let through."] = ()
 
+    @property
+    def is_container(self) -> bool:
+        """A container has a Claude, a home and a file system of its own."""
+        return self.kind in {"docker", "podman"}
+
 
 class Settings(Group, frozen=True):
     max_iterations: Annotated[

@@ -133,7 +133,7 @@ class PageFollowers:
     def nudge(self, name: str) -> None:
         """Something was asked of this workspace."""
         for address, follower in self._known.items():
-            if address == "/" or address.split("/")[2] == name:
+            if address == "/" or name in address.split("/"):
                 follower.nudge()
 
     def close(self) -> None:

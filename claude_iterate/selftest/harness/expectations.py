@@ -23,11 +23,11 @@ _LEFT_OUT = re.compile(r"\((\d+) more such lines; the journal leaves them out\)"
 def find_problems(fault: Fault, project: FaultProject, done: Done) -> list[str]:
     """What is wrong, now that the run has ended in this way."""
 
-    def meets_its_data(project: FaultProject, done: Done) -> str:
+    def as_declared(project: FaultProject, done: Done) -> str:
         return "; ".join(_compare(fault, project, done))
 
     problems = []
-    for check in (*ALWAYS, meets_its_data, *fault.checks):
+    for check in (*ALWAYS, as_declared, *fault.checks):
         try:
             problem = check(project, done)
         except (OSError, ValueError, LookupError, TypeError) as missing:
