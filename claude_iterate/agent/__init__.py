@@ -1,1 +1,1 @@
-"""How Claude Code is called and what it prints. What its errors, denials and tools mean is known in `core` and `text`."""
+"""How Claude Code is called and what it prints. What its errors and tools mean, `core` and `text` know."""
