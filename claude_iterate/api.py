@@ -19,10 +19,10 @@ from claude_iterate.core.events.enums import exit_code
 from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.layers import layer_from_document
 from claude_iterate.core.settings.modes import MODES
+from claude_iterate.engine.run_request import RunRequest
 from claude_iterate.errors import ExpectedError, UsageProblem, WorkspaceProblem
 from claude_iterate.operations import steering
 from claude_iterate.operations.run_processes import Began, Noted, Refused, RunProcess
-from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.operations.steering import Reply
 from claude_iterate.views import history_view, run_view, workspace_view
 from claude_iterate.views.history_view import HistoryView

@@ -13,10 +13,10 @@ from claude_iterate.core import formats
 from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.state.condition import condition, items_done
 from claude_iterate.core.tones import UNPROVEN, state_words
+from claude_iterate.engine.run_request import RunRequest
 from claude_iterate.errors import ExpectedError, UsageProblem
 from claude_iterate.operations import run_checks
 from claude_iterate.operations.run_processes import ManyRuns, Noted, OneRun, Refused
-from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.system import terminals
 from claude_iterate.text import local_times
 from claude_iterate.text.proof_lines import claim_remarks

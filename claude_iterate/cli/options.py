@@ -16,12 +16,13 @@ from click.core import ParameterSource
 from claude_iterate.cli import completion, output
 from claude_iterate.cli.invocation import Invocation, on_terminal
 from claude_iterate.core import names
+from claude_iterate.core.events.enums import Purpose
 from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.declared import catalogue
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.core.tones import state_words
+from claude_iterate.engine.run_request import RunRequest
 from claude_iterate.errors import UsageProblem
-from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.views.workspace_view import state_of
 from claude_iterate.workspace.project import Project
 
@@ -208,7 +209,7 @@ def run_request(invocation: Invocation, purpose: str = "run", **given: Any) -> R
     level = output_level(given.pop("verbose", False), given.pop("quiet", False), given.pop("output", None))
     fields = {name: given.pop(name) for name in RunRequest.__struct_fields__ if name in given}
     return RunRequest(
-        purpose=purpose,
+        purpose=Purpose(purpose),
         color=invocation.color,
         as_json=output.wants_json(),
         command_line=command_line_again(invocation),

@@ -14,10 +14,10 @@ from msgspec.structs import replace
 from claude_iterate.cli import output
 from claude_iterate.cli.invocation import on_terminal
 from claude_iterate.core.events import Requested
-from claude_iterate.core.events.enums import Verb
+from claude_iterate.core.events.enums import Purpose, Verb
 from claude_iterate.core.settings.kinds import AMOUNT
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.engine.run_spec import RunSpec
+from claude_iterate.engine.run_spec import RunSpec, UserInput
 from claude_iterate.errors import ExpectedError, UsageProblem
 from claude_iterate.operations.permissions import EVERYTHING
 from claude_iterate.system import terminals
@@ -93,24 +93,26 @@ class TerminalUser:
                 output.note(f"{text!r} is not {refused}.")
 
     @contextlib.contextmanager
-    def steering(self, plan: RunSpec) -> Iterator[RunSpec]:
+    def steering(self, spec: RunSpec) -> Iterator[RunSpec]:
         """Only `run` is steered: in attended mode by answers, else by keys unless it is quiet."""
-        if output.is_terminal(sys.stderr):
-            plan = replace(plan, tick=0.25)  # the live line shows seconds
-        attended, worker = plan.settings.attended, self._worker
+        attended, worker, given = spec.settings.attended, self._worker, UserInput()
+        by_user = spec.request.purpose == Purpose.RUN and on_terminal()
         with contextlib.ExitStack() as reading:
             if self._detaches and worker is not None:
                 if attended:
                     problem = "The setting `attended` is on: such a run asks on its terminal, so it cannot be detached."
-                    raise UsageProblem(problem, f"claude-iterate run {plan.layout.name} --no-attended --detach")
-                plan = replace(plan, listen=lambda _state: [Requested(Verb.DETACH)], detaches=True)
-            elif plan.purpose == "run" and on_terminal() and attended:
-                question = Question(plan.layout)
-                plan = replace(plan, ask=question, listen=question.ask_again_after_pause)
-            elif plan.purpose == "run" and on_terminal() and plan.settings.output != "quiet":
+                    raise UsageProblem(problem, f"claude-iterate run {spec.name} --no-attended --detach")
+                given = UserInput(listen=lambda _state: [Requested(Verb.DETACH)], detaches=True)
+            elif by_user and attended:
+                question = Question(spec.layout)
+                given = UserInput(question, question.ask_again_after_pause)
+            elif by_user and spec.settings.output != "quiet":
                 keys = reading.enter_context(listen_for_keys(detaches=worker is not None))
-                plan = replace(plan, listen=keys, keys=True, detaches=worker is not None)
-            yield plan if worker is None else replace(plan, listen=_until_left(plan.listen, worker, reading))
+                given = UserInput(listen=keys, keys=True, detaches=worker is not None)
+            if worker is not None:
+                given = replace(given, listen=_until_left(given.listen, worker, reading))
+            tick = 0.25 if output.is_terminal(sys.stderr) else spec.tick  # the live line shows seconds
+            yield replace(spec, user=given, tick=tick)
 
 
 def _ask_commands(suggested: tuple[str, ...]) -> list[str]:

@@ -63,7 +63,7 @@ class AgentCall:
         """
         spec, layout, before = self._spec, self._spec.layout, self._recorder.state.session
         resumed = Used(before.session_cost_usd, before.session_tokens) if session else None
-        read = Translator(resumed, paid=not spec.dry_run).read
+        read = Translator(resumed, paid=not spec.request.dry_run).read
         path = layout.raw(spec.run, raw_name)
         with _open_recording(path) as raw, system_prompt_words(system, f"{path}.system.md") as words:
             command = self._command(words, session, read_only)
@@ -82,7 +82,7 @@ class AgentCall:
         argv = command_line.arguments(
             claude,
             system_prompt,
-            skip_permissions=spec.skip_permissions,
+            skip_permissions=spec.request.skip_permissions,
             budget_usd=budget(self._recorder.state, self._supervisor.facts()),
             session=session,
             read_only=read_only,
@@ -151,11 +151,11 @@ def outcome_of_call(supervisor: Supervisor, *, wrote_report: bool) -> events.Out
     claude, root = spec.settings.claude, str(spec.layout.root)
     granted = Granted(
         spec.layout.name,
-        "bypassPermissions" if spec.skip_permissions else claude.permission_mode or "",
+        "bypassPermissions" if spec.request.skip_permissions else claude.permission_mode or "",
         claude.allowed_tools,
         # How Claude may write the project's folder: as it was given, and without links.
         (root, os.path.realpath(root)),
-        shlex.join(spec.command_line.program),
+        shlex.join(spec.request.command_line.program),
     )
     patterns = spec.settings.limits.patterns
     outcome = classify(

@@ -32,13 +32,13 @@ class Hooks:
         self._recorder = recorder
         self._files: list[HookFile] = []
         self.warnings: list[Warned] = []
-        if spec.purpose == Purpose.RUN and spec.settings.hooks.enabled:
+        if spec.request.purpose == Purpose.RUN and spec.settings.hooks.enabled:
             self._find()
         self.points = tuple(dict.fromkeys(file.point for file in self._files))
 
     def _find(self) -> None:
         found = hook_files.find(self._spec.layout.project, self._spec.layout.folder)
-        if self._spec.dry_run and not self._spec.cassette:
+        if self._spec.request.dry_run and not self._spec.cassette:
             if found:
                 trial = f"Try one: claude-iterate hook test {found[0].point} -w {self._spec.layout.name}"
                 self.warnings = [Warned(f"A dry run calls no hooks: {plural(len(found), 'hook')} left out.", trial)]
@@ -100,7 +100,7 @@ class Hooks:
         return run_program(supervisor, program, decide_hook)
 
     def _was_cut_off(self, file: HookFile, number: int) -> bool:
-        before = self._spec.resumed.hooks if self._spec.resumed is not None else HookState()
+        before = self._spec.before.resumed.hooks if self._spec.before.resumed is not None else HookState()
         known = before.hook_point, before.hook_number, before.hook_running
         return known == (file.point, number, file.scope)
 

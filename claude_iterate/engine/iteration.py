@@ -22,7 +22,7 @@ from claude_iterate.core.rules.between import choose_session
 from claude_iterate.core.rules.breaker import says_done
 from claude_iterate.core.state.call import Call
 from claude_iterate.engine.call import AgentCall, outcome_of_call, outcome_of_problem
-from claude_iterate.engine.run_spec import Texts
+from claude_iterate.engine.prompt_texts import Texts
 from claude_iterate.engine.status_reports import StatusReports
 from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.errors import ExpectedError
@@ -44,7 +44,7 @@ def run_iteration(
     texts: Texts | None = None
     failure: Outcome | None = None
     try:
-        texts = spec.texts(number, recorder.state.findings, report_id)
+        texts = spec.texts.iteration(number, recorder.state.findings, report_id)
         prompt = texts.user.encode("utf-8", "replace")
         for warning in texts.warnings:
             recorder.record(warning)

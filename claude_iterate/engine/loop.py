@@ -32,7 +32,7 @@ from claude_iterate.engine.stop_conditions import StopConditions
 from claude_iterate.engine.supervisor import Orphans, Supervisor
 from claude_iterate.errors import ExpectedError
 from claude_iterate.system import processes, signals
-from claude_iterate.workspace import task_file
+from claude_iterate.workspace import plan_file, task_file
 from claude_iterate.workspace.files.restorable_file import Identity
 from claude_iterate.workspace.run_folder import notes, run_folder
 from claude_iterate.workspace.run_folder.run_folder import RunFolder
@@ -67,7 +67,7 @@ class Engine:
         self._proof: Proof | None = None
         self._measuring: Measuring | None = None
         self._hooks = Hooks(spec, recorder)
-        self._task = task_file.StartingTask(spec.layout.instructions, spec.carried.replaced)
+        self._task = task_file.StartingTask(spec.layout.instructions, spec.before.carried.replaced)
         self._reports = StatusReports(spec, recorder)
         self._conditions = StopConditions(spec.settings.stop, recorder)
         self._inbox = Inbox()
@@ -124,7 +124,7 @@ class Engine:
 
     def _keep_awake(self, awake: Awake, orphans: Orphans) -> None:
         """A run that lasts needs a computer that does not fall asleep."""
-        wanted = self._spec.settings.keep_awake and not self._spec.dry_run
+        wanted = self._spec.settings.keep_awake and not self._spec.request.dry_run
         if wanted and not awake.begun and self._recorder.now() > _LASTING:
             pids = awake.begin()
             orphans.own_children += pids
@@ -134,7 +134,7 @@ class Engine:
         """From the first call on, and again when the folder is another one; only iterations report."""
         self._watched, post = self._place.identity, self._inbox.post
         self._watch.close()
-        if self._spec.purpose == Purpose.RUN and self._spec.settings.notification.status_watch.enabled:
+        if self._spec.request.purpose == Purpose.RUN and self._spec.settings.notification.status_watch.enabled:
             failed = "Changes of the report are told at the end of each iteration only"
             watch = StatusWatch(
                 self._spec.layout.status,
@@ -147,16 +147,16 @@ class Engine:
         """Before the first call: Claude has changed nothing yet."""
         spec = self._spec
         # A proof that was wanted before is not taken away unseen, and the tasks of a plan say what is done.
-        known = spec.carried.changes or spec.defined or spec.mode.judged_by == "plan"
-        if (known or self._facts().proof_wanted) and not spec.dry_run and spec.purpose not in ONE_OFF:
+        known = spec.before.carried.changes or spec.before.defined or spec.mode.judged_by == "plan"
+        if (known or self._facts().proof_wanted) and not spec.request.dry_run and spec.request.purpose not in ONE_OFF:
             self._definition = Definition(spec, self._recorder)
             self._definition.define()
         self._proof = Proof(supervisor, self._definition)
 
     def _record_start(self) -> None:
         self._recorder.record(self._spec.beginning(self._hooks.points, self._measuring is not None))
-        if self._spec.reset_by:
-            self._recorder.record(events.BreakerReset(self._spec.reset_by))
+        if self._spec.before.reset_by:
+            self._recorder.record(events.BreakerReset(self._spec.before.reset_by))
         for event in (*self._spec.opening, *self._warnings, *self._hooks.warnings):
             self._recorder.record(event)
 
@@ -183,7 +183,8 @@ class Engine:
     def _facts(self) -> Facts:
         layout, became = self._spec.layout, self._place.look()
         why = "" if became else self._recorder.journal.secure()
-        plan = self._spec.look_at_plan()
+        reads_plan = self._spec.mode.reads_plan and self._spec.request.purpose == Purpose.RUN
+        plan = plan_file.read_plan(layout) if reads_plan else None
         ticked = plan is not None and plan.tasks > 0 and not plan.left
         return replace(
             self._spec.facts(self._recorder.now(), self._recorder.wall_time()),
@@ -275,17 +276,17 @@ class Engine:
         self._recorder.sinks.flush()
 
     def _ask(self, dispatcher: Dispatcher, number: int) -> None:
-        for request in (answers := self._spec.ask(number)):
+        for request in (answers := self._spec.user.ask(number)):
             self._steering.steer(request)
         if not answers:
             dispatcher.receive(self._recorder.now() + _ANSWER)
 
     def _finish(self, verdict: verdicts.Finish) -> None:
         spec = self._spec
-        waiting = len(notes.names(spec.layout)) if spec.purpose == Purpose.RUN else 0
+        waiting = len(notes.names(spec.layout)) if spec.request.purpose == Purpose.RUN else 0
         facts = spec.facts(self._recorder.now(), self._recorder.wall_time())
         # A one-off call says nothing of the proof.
-        changes = () if spec.purpose in ONE_OFF else self._state.changes
+        changes = () if spec.request.purpose in ONE_OFF else self._state.changes
         if self._definition is not None and not self._place.look():
             changes = self._definition.changes()
         for event in spec.closing():

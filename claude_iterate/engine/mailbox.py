@@ -94,7 +94,7 @@ class Steering:
 
     def look(self) -> None:
         """Deal with everything that was asked for since the last look."""
-        for request in self._spec.listen(self._recorder.state):
+        for request in self._spec.user.listen(self._recorder.state):
             self.steer(request)
         for found in self._requests.take(self._reply):
             if isinstance(found, Request) and found.verb == HOLD:

@@ -37,7 +37,7 @@ def start_measuring(supervisor: Supervisor) -> Measuring | None:
     """The first look at the project has begun: it takes place while the rest is prepared. None where no iteration can
     do work: a dry run works on a copy."""
     spec = supervisor.spec
-    if spec.purpose != Purpose.RUN or spec.dry_run or spec.settings.progress.measure == "off":
+    if spec.request.purpose != Purpose.RUN or spec.request.dry_run or spec.settings.progress.measure == "off":
         return None
     return Measuring(supervisor)
 
@@ -53,9 +53,9 @@ class Measuring:
         store = spec.layout.root / "claude-iterate" / "snapshots.git"
         place, filters = place_of(spec.layout, spec.run, settings.ignore), spec.sandbox is None
         self._work = Work(place, spec.own_environ, settings.measure, store, filters)
-        before = spec.resumed.work.snapshot if spec.resumed is not None else None
+        before = spec.before.resumed.work.snapshot if spec.before.resumed is not None else None
         self._since = (before.tree, before.head) if before is not None else None
-        self._taken_over = spec.resumed.iterations if spec.resumed is not None else 0
+        self._taken_over = spec.before.resumed.iterations if spec.before.resumed is not None else 0
         self._stale = False
         self._first: Callable[[], Look | None] | None = supervisor.start_in_background(
             lambda: self._work.begin(self._taken_over, self._since), self._work.give_up

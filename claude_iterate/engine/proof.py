@@ -103,7 +103,7 @@ def hold_review(supervisor: Supervisor, depth: str, project: ProjectState) -> No
     began = recorder.now()
     schema_call.warn_if_unknown(recorder, project)
     question = SchemaQuestion(
-        lambda: spec.review_texts(depth, review.DEPTHS[depth]),
+        lambda: spec.texts.review(depth, review.DEPTHS[depth]),
         review.SCHEMA,
         f"review-{recorder.state.claim.judged + 1}-{os.urandom(2).hex()}",
         lambda size: events.ReviewStarted(depth, size),

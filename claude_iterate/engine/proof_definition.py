@@ -32,7 +32,9 @@ class Definition:
         self._plan = plan
         self._recorder = recorder
         # Where no proof is wanted, a plan that is worked off is still what says that the work is done.
-        known = {change.kind for change in plan.carried.changes} | set(plan.defined.files if plan.defined else ())
+        known = {change.kind for change in plan.before.carried.changes} | set(
+            plan.before.defined.files if plan.before.defined else ()
+        )
         self._whole = plan.facts(0.0, 0.0).proof_wanted or bool(known - {"plan"})
         self._files = ProofFiles(_watched_files(plan) if self._whole else _plan_alone(plan))
         self._before: dict[str, dict[str, str]] = {}
@@ -43,13 +45,13 @@ class Definition:
         """Look at everything, and tell what earlier runs of this task changed and left so. To be called before the
         first call of Claude: the tests are read now and counted later."""
         plan, now = self._plan, self._files.look()
-        if plan.defined is not None:
-            self._before = self._taken_over(plan.defined, now)
-            self._counted = not self._whole or "test" in plan.defined.files
+        if plan.before.defined is not None:
+            self._before = self._taken_over(plan.before.defined, now)
+            self._counted = not self._whole or "test" in plan.before.defined.files
         else:
-            tests = {change.path: change.now for change in plan.carried.changes if change.kind == "test"}
+            tests = {change.path: change.now for change in plan.before.carried.changes if change.kind == "test"}
             found = {**now, "test": self._files.look_at_tests(tests) if tests else {}}
-            self._open = comparison.still_open(plan.carried.changes, found)
+            self._open = comparison.still_open(plan.before.carried.changes, found)
             self._before = comparison.with_changes(now, self._open)
         if not self._counted:
             self._files.find_tests()
@@ -57,7 +59,7 @@ class Definition:
         self._recorder.record(ProofDefined(named, dict(self._before), self._open, refuses))
         if self._open:
             self._warn("Changed during an earlier run", self._open)
-        elif plan.defined is not None:
+        elif plan.before.defined is not None:
             before = {kind: paths for kind, paths in self._before.items() if kind != "test"}
             self._warn("Changed since the killed run began", comparison.compare(before, now))
 
@@ -143,7 +145,7 @@ def _watched_files(plan: RunSpec) -> Watched:
             "memory": _memory(plan),
         },
         folders={
-            "prompt": plan.prompt_folders,
+            "prompt": plan.texts.folders,
             "memory": [claude / name for name in _CLAUDE_FOLDERS],
         },
         named=[named_by(command, environment) for command in plan.settings.verification.checks],

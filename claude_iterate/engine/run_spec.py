@@ -13,17 +13,17 @@ import msgspec
 from claude_iterate import __version__
 from claude_iterate.agent.command.command_line import NOT_ASKED, Known, environment_outside
 from claude_iterate.agent.command.sandbox import Sandbox
-from claude_iterate.core.events import Carried, Event, PlanRead, ProofDefined, Requested, Resumed, RunStarted, Warned
+from claude_iterate.core.events import Event, Requested, RunStarted
 from claude_iterate.core.events.enums import Point, Purpose, Verb
 from claude_iterate.core.redact import changed_settings
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.next_steps import CommandLine
-from claude_iterate.core.settings.declared import Settings
-from claude_iterate.core.settings.modes import Mode
 from claude_iterate.core.state.run_state import RunState
+from claude_iterate.engine.prompt_texts import TextSource
+from claude_iterate.engine.run_request import PreparedRun
 from claude_iterate.system import processes
 from claude_iterate.workspace import task_file
-from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.inheritance import Inheritance
 
 
 class LocalZone(tzinfo):
@@ -55,34 +55,27 @@ def zone(name: str) -> tzinfo | None:
         return None
 
 
-class Texts(msgspec.Struct, frozen=True):
-    """The prompts of one iteration, the parts that the log shows once, the names of the notes in them, and what there
-    is to say about the prompts."""
+class UserInput(msgspec.Struct, frozen=True):
+    """What the user can say to a run at the terminal that it was started on. `ask` gives what was answered so far to
+    the question whether an iteration may begin, `listen` which keys were pressed; neither waits."""
 
-    system: str
-    user: str
-    instructions: str
-    status_instructions: str
-    notes: tuple[str, ...] = ()
-    warnings: tuple[Warned, ...] = ()
+    ask: Callable[[int], list[Requested]] = lambda _number: [Requested(Verb.GO, "answer")]
+    listen: Callable[[RunState], list[Requested]] = lambda _state: []
+    keys: bool = False
+    """Keys are read, so the user may be told of them."""
+    detaches: bool = False
+    """The run can give up its terminal while it works."""
 
 
-class RunSpec(msgspec.Struct, frozen=True):
-    """One run. `review_texts` takes the depth and its description.
-    `ask` tells what the user answered so far to the question whether an iteration may begin, `listen` which keys were
-    pressed; neither waits."""
+class RunSpec(PreparedRun, frozen=True, kw_only=True):
+    """One run, with all that it needs."""
 
     run: str
-    layout: Layout
-    mode: Mode
-    settings: Settings
+    texts: TextSource
     max_iterations: int
     environ: Mapping[str, str]
-    texts: Callable[[int, str, str], Texts]
-    review_texts: Callable[[str, str], Texts]
     report: Path
     log: Path
-    grading_texts: Callable[[], Texts] = lambda: Texts("", "", "", "")
     agent_version: str = ""
     known: Known = NOT_ASKED
     """What the Claude of this run knows."""
@@ -92,36 +85,18 @@ class RunSpec(msgspec.Struct, frozen=True):
     """The user's own settings file of Claude Code: a call that only looks reads no other."""
     project_has_login: bool = False
     """A settings file of Claude Code in the project says how to log in."""
-    dry_run: bool = False
     cassette: str = ""
     """The recorded run that a dry run plays."""
-    purpose: Purpose = Purpose.RUN
-    skip_permissions: bool = False
-    carried: Carried = Carried()
-    resumed: Resumed | None = None
-    defined: ProofDefined | None = None
-    prompt_folders: tuple[Path, ...] = ()
-    ask: Callable[[int], list[Requested]] = lambda _number: [Requested(Verb.GO, "answer")]
-    listen: Callable[[RunState], list[Requested]] = lambda _state: []
-    keys: bool = False
-    """Keys are read, so the user may be told of them."""
-    detaches: bool = False
-    """The run can give up its terminal while it works."""
+    before: Inheritance = Inheritance()
+    user: UserInput = UserInput()
     tick: float = 1.0
-    command_line: CommandLine = CommandLine()
     sandbox: Sandbox | None = None
-    checks_only: bool = False
-    """A `verify` without a review."""
-    reset_by: str = ""
-    """The breaker's counters begin again, and by whom or what."""
     opening: tuple[Event, ...] = ()
     """What is recorded after the beginning of the run."""
     closing: Callable[[], tuple[Event, ...]] = lambda: ()
     """What is recorded before its end."""
     test_command: str = ""
     """What tests the project, where that is known: it would make a check."""
-    look_at_plan: Callable[[], PlanRead | None] = lambda: None
-    """The plan as it is now, in the modes that read it."""
 
     @property
     def in_own_sandbox(self) -> bool:
@@ -142,21 +117,26 @@ class RunSpec(msgspec.Struct, frozen=True):
 
     @property
     def _line(self) -> CommandLine:
-        return self.command_line.of(self.purpose, self.layout.name)
+        return self.request.command_line.of(self.request.purpose, self.name)
 
     def facts(self, now: float, wall: float) -> Facts:
         """What the rules know of this run beyond its state."""
-        known = now, wall, self.settings, self.max_iterations, self.mode.stagnates, self.purpose
-        line, refuses = self._line, self.carried.refuses or (self.defined is not None and self.defined.refuses)
+        request, defined = self.request, self.before.defined
+        known = now, wall, self.settings, self.max_iterations, self.mode.stagnates, request.purpose
         return Facts(
-            *known, command_line=line, refuses=refuses, zone=LocalZone(), mode=self.mode, checks_only=self.checks_only
+            *known,
+            command_line=self._line,
+            refuses=self.before.carried.refuses or (defined is not None and defined.refuses),
+            zone=LocalZone(),
+            mode=self.mode,
+            checks_only=request.checks_only,
         )
 
     def beginning(self, hooks: tuple[Point, ...] = (), measures: bool = False) -> RunStarted:
         """The first event of the run, in this process. `measures`: what its iterations do is measured."""
         return RunStarted(
             run=self.run,
-            workspace=self.layout.name,
+            workspace=self.name,
             mode=self.mode.name,
             max_iterations=self.max_iterations,
             pid=os.getpid(),
@@ -165,10 +145,10 @@ class RunSpec(msgspec.Struct, frozen=True):
             command=self.settings.claude.command,
             log=str(self.log),
             agent_version=self.agent_version,
-            dry_run=self.dry_run,
-            purpose=self.purpose,
-            carried=self.carried,
-            resumed=self.resumed,
+            dry_run=self.request.dry_run,
+            purpose=self.request.purpose,
+            carried=self.before.carried,
+            resumed=self.before.resumed,
             birth=processes.start_identity(os.getpid()),
             sandbox=self.sandbox.kind if self.sandbox is not None else "",
             hooks=hooks,
@@ -182,7 +162,7 @@ class RunSpec(msgspec.Struct, frozen=True):
 
     def _to_prove(self) -> str:
         """The command that adds a check, where the end of the run would be Claude's word."""
-        proves = self.facts(0.0, 0.0).proof_wanted or self.dry_run or self.mode.makes_plan
-        if proves or self.purpose != Purpose.RUN:
+        proves = self.facts(0.0, 0.0).proof_wanted or self.request.dry_run or self.mode.makes_plan
+        if proves or self.request.purpose != Purpose.RUN:
             return ""
         return self._line.add_check(self.test_command)

@@ -20,8 +20,8 @@ from claude_iterate.core.formats import size
 from claude_iterate.core.outcomes.classes import FINE
 from claude_iterate.core.reports import validation
 from claude_iterate.engine.call import AgentCall, outcome_of_call, outcome_of_problem
+from claude_iterate.engine.prompt_texts import Texts
 from claude_iterate.engine.recorder import Recorder
-from claude_iterate.engine.run_spec import Texts
 from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.errors import ExpectedError
 from claude_iterate.project import project_state
@@ -142,13 +142,13 @@ def make_one_off_call(supervisor: Supervisor) -> None:
     """Write the instructions, or grade them: from `OneOffCallStarted` to `OneOffCallFinished`. The command that asked
     for it judges the result."""
     spec, recorder = supervisor.spec, supervisor.recorder
-    began = recorder.now()
-    grades = spec.purpose == Purpose.VALIDATE
+    began, purpose = recorder.now(), spec.request.purpose
+    grades = purpose == Purpose.VALIDATE
     question = SchemaQuestion(
-        spec.grading_texts if grades else lambda: spec.texts(0, "", ""),
+        spec.texts.grading if grades else lambda: spec.texts.one_off(purpose, spec.request.prompt_values),
         validation.SCHEMA if grades else "",
-        spec.purpose,
-        lambda size: events.OneOffCallStarted(spec.purpose, size),
+        purpose,
+        lambda size: events.OneOffCallStarted(purpose, size),
     )
     changed: tuple[str, ...] = ()
     if grades:  # Claude is only to look
@@ -157,11 +157,11 @@ def make_one_off_call(supervisor: Supervisor) -> None:
         answer = ask(supervisor, question)
         changed = look_at_project(supervisor).changes_since(before)
     else:
-        answer = SchemaAnswer(*_call(supervisor, question, spec.purpose))
+        answer = SchemaAnswer(*_call(supervisor, question, purpose))
     spent = recorder.state.spending
     recorder.record(
         events.OneOffCallFinished(
-            spec.purpose,
+            purpose,
             answer.outcome,
             recorder.state.result.text,
             recorder.now() - began,

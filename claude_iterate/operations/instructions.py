@@ -22,11 +22,11 @@ from claude_iterate.agent import conversation
 from claude_iterate.agent.command import discovery
 from claude_iterate.agent.command.command_line import conversation_arguments, run_environment, system_prompt_words
 from claude_iterate.core.events.enums import exit_code
+from claude_iterate.engine.prompt_texts import TextSource
+from claude_iterate.engine.run_request import RunRequest
 from claude_iterate.errors import ExpectedError, WorkspaceProblem
 from claude_iterate.operations.isolation import open_sandbox
 from claude_iterate.operations.launch import launch, new_run_id
-from claude_iterate.operations.prompt_texts import TextSource
-from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.operations.user import User
 from claude_iterate.project.git import Git, GitProblem
 from claude_iterate.sinks import notices

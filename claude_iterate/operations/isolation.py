@@ -18,9 +18,9 @@ from claude_iterate.agent.command.sandbox import Sandbox
 from claude_iterate.core.events import RunStarted, Warned, WorktreeMade
 from claude_iterate.core.formats import join_names
 from claude_iterate.core.settings.declared import Settings
+from claude_iterate.engine.run_request import PreparedRun
 from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.errors import AgentProblem, UsageProblem, WorkspaceProblem
-from claude_iterate.operations.run_request import PreparedRun
 from claude_iterate.project import worktrees
 from claude_iterate.project.git import Git, GitProblem
 from claude_iterate.project.worktrees import Worktree

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import shutil
 import sys
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from claude_iterate.agent.command import discovery, sandbox_host
 from claude_iterate.agent.command.command_line import NOT_ASKED, Known
@@ -24,21 +23,21 @@ from claude_iterate.core.events.enums import ONE_OFF, Purpose, exit_code
 from claude_iterate.core.redact import redactor_for
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.loop import Engine
+from claude_iterate.engine.prompt_texts import TextSource
 from claude_iterate.engine.recorder import Recorder
+from claude_iterate.engine.run_request import PreparedRun, RunRequest
 from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.operations import isolation, permissions, run_checks
 from claude_iterate.operations.cassettes import Cassette, choose_cassette
 from claude_iterate.operations.playback import console_for
 from claude_iterate.operations.project_commands import find_test_command
-from claude_iterate.operations.prompt_texts import TextSource
-from claude_iterate.operations.run_request import PreparedRun, RunRequest
 from claude_iterate.operations.user import User, ask_first_questions, save_answers
 from claude_iterate.project.worktrees import Worktree
 from claude_iterate.sinks.fanout import Fanout, Sink
 from claude_iterate.sinks.notifier import Notifier
 from claude_iterate.sinks.safe_stream import forces_color
 from claude_iterate.sinks.text_log import TextLog
-from claude_iterate.workspace import creation, leftover_files, metadata, metadata_updates, plan_file
+from claude_iterate.workspace import creation, leftover_files, metadata, metadata_updates
 from claude_iterate.workspace.files.folders import explain_write_errors
 from claude_iterate.workspace.inheritance import Inheritance, inherit
 from claude_iterate.workspace.journal_writer import JournalWriter
@@ -155,9 +154,9 @@ def _start(
     warnings += cassette.warnings(run.settings) if cassette is not None else []
     warnings += isolation.place_warnings(run, tree)
     works_off_plan, writes = run.mode.judged_by == "plan", request.purpose in {Purpose.SETUP, Purpose.EDIT}
-    place = RunFolder(layout, identity, held, spec.prompt_folders, works_off_plan, writes_instructions=writes)
+    place = RunFolder(layout, identity, held, spec.texts.folders, works_off_plan, writes_instructions=writes)
     with user.steering(spec) as steered:
-        state = _run_engine(steered, request, warnings, user, place, cassette)
+        state = _run_engine(steered, warnings, user, place, cassette)
     if tree is not None and (why := tree.remove()):
         user.warn(why)
     assert state.finished is not None
@@ -177,47 +176,32 @@ def make_spec(run: PreparedRun, identity: str, agent: Agent, before: Inheritance
     """What the run with this id is to do. It continues where `before` ended. Nothing is written."""
     project, layout, settings, request = run.project, run.layout, run.settings, run.request
     texts = TextSource(project, layout, settings, run.mode)
-    carried, resumed = before.carried, before.resumed
     if not settings.limits.calls_per_hour:  # calls of earlier runs count only if a pace is set
-        carried = replace(carried, calls=())
-    defined = resumed.defined if resumed is not None else before.defined
+        before = replace(before, carried=replace(before.carried, calls=()))
+    resumed = before.resumed
     if request.accept_changes:  # what earlier runs changed of the definition of the proof is forgotten
-        carried, defined = replace(carried, changes=(), refuses=False, replaced=()), None
         resumed = replace(resumed, defined=None, changes=()) if resumed is not None else None
+        carried = replace(before.carried, changes=(), refuses=False, replaced=())
+        before = replace(before, carried=carried, resumed=resumed, defined=None)
+    elif resumed is not None:
+        before = replace(before, defined=resumed.defined)
     name = request.report or settings.verification.report_filename  # a dry run writes it into its copy
-    report = layout.agent_folder / (Path(name).name if layout.dry_run_folder is not None else name)
-    values, one_off = request.prompt_values, request.purpose in ONE_OFF
-    reads_plan = run.mode.reads_plan and request.purpose == Purpose.RUN
     return RunSpec(
+        **asdict(run),
         run=identity,
-        layout=layout,
-        mode=run.mode,
-        settings=settings,
+        texts=texts,
         max_iterations=texts.max_iterations,
         environ=dict(project.environ),
-        texts=(lambda _number, _failure, _identity: texts.one_off(request.purpose, values)) if one_off else texts,
-        review_texts=texts.review,
-        grading_texts=texts.grading,
-        report=report,
+        report=layout.agent_folder / (Path(name).name if layout.dry_run_folder is not None else name),
         log=log_path(layout),
         agent_version=agent.version,
         known=agent.known,
         permission_mode="" if permissions.mode_is_decided(settings, project) else "default",
         judges_settings=permissions.own_settings_file(settings, project),
         project_has_login=permissions.project_has_login(project),
-        dry_run=request.dry_run,
-        purpose=Purpose(request.purpose),
-        skip_permissions=request.skip_permissions,
-        carried=carried,
-        resumed=resumed,
-        defined=defined,
-        reset_by=before.reset_by,
-        prompt_folders=tuple(texts.folders),
-        command_line=request.command_line,
-        checks_only=request.checks_only,
+        before=before,
         opening=(request.held,) if request.held is not None else (),
         test_command=find_test_command(settings, project.root),
-        look_at_plan=functools.partial(plan_file.read_plan, layout) if reads_plan else lambda: None,
     )
 
 
@@ -269,7 +253,7 @@ def _old_outputs(layout: Layout, runs: list[str], keep: int, played: str) -> lis
 
 
 def _run_engine(
-    spec: RunSpec, request: RunRequest, warnings: list[Warned], user: User, place: RunFolder, cassette: Cassette | None
+    spec: RunSpec, warnings: list[Warned], user: User, place: RunFolder, cassette: Cassette | None
 ) -> RunState:
     make_folders(spec.layout, spec.run, spec.settings.keep_raw_runs, spec.cassette)
     if cassette is not None:
@@ -280,7 +264,7 @@ def _run_engine(
         troubles.append(Warned(text, hint))
 
     writer = JournalWriter(spec.layout.journal(spec.run), warn, place.is_ours, lambda: place.note(run_folder.JOURNAL))
-    sinks = _sinks_for_run(spec, request, warn, place)
+    sinks = _sinks_for_run(spec, warn, place)
     recorder = Recorder(writer, sinks, redactor_for(spec.environ, spec.settings), troubles)
     writer.known = recorder.retell
     try:
@@ -294,9 +278,9 @@ def _run_engine(
             user.warn(trouble.text + (f"\n  {trouble.hint}" if trouble.hint else ""))
 
 
-def _sinks_for_run(spec: RunSpec, request: RunRequest, warn: Callable[[str, str], None], place: RunFolder) -> Fanout:
+def _sinks_for_run(spec: RunSpec, warn: Callable[[str, str], None], place: RunFolder) -> Fanout:
     """All sinks as one. What goes wrong in a sink becomes a warning; the run continues."""
-    settings, sinks = spec.settings, list[Sink]()
+    settings, request, sinks = spec.settings, spec.request, list[Sink]()
     try:
         log = TextLog(
             spec.log,
@@ -317,8 +301,8 @@ def _sinks_for_run(spec: RunSpec, request: RunRequest, warn: Callable[[str, str]
             spec.environ,
             color=request.color and settings.colors,
             forced_color=forces_color(spec.environ),
-            keys=spec.keys,
-            program=spec.command_line.program if spec.detaches else (),
+            keys=spec.user.keys,
+            program=request.command_line.program if spec.user.detaches else (),
         )
         sinks.append(console)
     if settings.notify.url:

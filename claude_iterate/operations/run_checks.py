@@ -21,11 +21,11 @@ from claude_iterate.core.rules.next_steps import ACCEPT
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.state.fold import fold
 from claude_iterate.core.tones import CHANGED, UNPROVEN
+from claude_iterate.engine.prompt_texts import read_instructions
+from claude_iterate.engine.run_request import PreparedRun, RunRequest
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.operations import permissions
 from claude_iterate.operations.project_commands import detect
-from claude_iterate.operations.prompt_texts import read_instructions
-from claude_iterate.operations.run_request import PreparedRun, RunRequest
 from claude_iterate.operations.user import User
 from claude_iterate.views.story import RunRecords
 from claude_iterate.views.workspace_view import WorkspaceState

@@ -25,11 +25,11 @@ from claude_iterate.core.events.enums import Kind, Why
 from claude_iterate.core.settings.layers import layer_from_document
 from claude_iterate.core.state.fold import fold_from
 from claude_iterate.core.state.run_state import RunState
+from claude_iterate.engine.run_request import RunRequest
 from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.errors import ExpectedError
 from claude_iterate.operations import run_checks
 from claude_iterate.operations.launch import launch
-from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.system import crash_reports, signals
 from claude_iterate.workspace.journal_reader import JournalFollower
 from claude_iterate.workspace.layout import Layout

@@ -45,8 +45,8 @@ class User(Protocol):
     def ask_amount(self, question: str) -> float | None:
         """Ask for an amount in US dollars; Enter is none."""
 
-    def steering(self, plan: RunSpec) -> AbstractContextManager[RunSpec]:
-        """The plan with the user's keys or answers in it, for as long as the run lasts."""
+    def steering(self, spec: RunSpec) -> AbstractContextManager[RunSpec]:
+        """The run with the user's keys or answers in it, for as long as it lasts."""
 
 
 def ask_first_questions(project: Project, settings: Settings, user: User) -> dict[str, Any]:

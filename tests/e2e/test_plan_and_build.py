@@ -7,8 +7,8 @@ import signal
 
 import pytest
 
-from claude_iterate.operations.prompt_texts import TextSource
-from claude_iterate.operations.run_request import RunRequest
+from claude_iterate.engine.prompt_texts import TextSource
+from claude_iterate.engine.run_request import RunRequest
 from claude_iterate.selftest.harness.script_steps import GO, READY, finish, proceed
 from claude_iterate.workspace.project import Project
 from tests.e2e.conftest import Loop
@@ -241,4 +241,4 @@ def test_the_folders_of_the_project_reach_the_prompts(loop: Loop) -> None:
         asked = RunRequest()
         settings = asked.settings_for(project, loop.layout)
         texts = TextSource(project, loop.layout, settings, asked.mode_for(loop.layout))
-        assert wanted in texts(1, "", "").system
+        assert wanted in texts.iteration(1, "", "").system

@@ -12,11 +12,15 @@ from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.mailbox import Dispatcher, Inbox, Steering
+from claude_iterate.engine.prompt_texts import TextSource
 from claude_iterate.engine.recorder import Recorder, Sinks
-from claude_iterate.engine.run_spec import RunSpec, Texts
+from claude_iterate.engine.run_request import RunRequest
+from claude_iterate.engine.run_spec import RunSpec, UserInput
 from claude_iterate.engine.status_reports import StatusReports
+from claude_iterate.workspace.inheritance import Inheritance
 from claude_iterate.workspace.journal_writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.project import Project
 
 
 class Nobody:
@@ -57,19 +61,26 @@ def recorder_with(sinks: Sinks, journal: JournalWriter | None = None) -> Recorde
 
 
 def plan_in(folder: Path, **other: Any) -> RunSpec:
-    """The plan of a run in this folder."""
-    texts = Texts("", "", "", "")
+    """The plan of a run in this folder. `other` are fields of it, of its request, or of what it takes over."""
+    asked, taken_over = (
+        {name: other.pop(name) for name in kind.__struct_fields__ if name in other and name not in {"mode", "settings"}}
+        for kind in (RunRequest, Inheritance)
+    )
+    project, layout = Project(folder, {}), Layout(folder, folder)
     values: dict[str, Any] = {
-        "run": "r",
-        "layout": Layout(folder, folder),
-        "mode": MODES["loop"],
+        "project": project,
+        "layout": layout,
+        "request": RunRequest(**asked),
+        "configured": Settings(),
         "settings": Settings(),
+        "mode": MODES["loop"],
+        "run": "r",
+        "texts": TextSource(project, layout, Settings(), MODES["loop"]),
         "max_iterations": 9,
         "environ": {},
-        "texts": lambda number, failure, identity: texts,
-        "review_texts": lambda depth, note, identity, report: texts,
         "report": folder / "report.md",
         "log": folder / "log",
+        "before": Inheritance(**taken_over),
     }
     return RunSpec(**values | other)
 
@@ -83,7 +94,7 @@ def made(
 ) -> tuple[Inbox, Dispatcher, Recorder]:
     """The three, for a run that has just begun."""
     recorder = recorder_with(sinks or Nobody(), journal)
-    plan = plan_in(folder, listen=listen)
+    plan = plan_in(folder, user=UserInput(listen=listen))
     recorder.record(RunStarted("r", "w", "loop", 9, 1, "h", "0", ("c",)))
     inbox = Inbox()
     reports = StatusReports(plan, recorder)

@@ -14,11 +14,12 @@ from msgspec.structs import asdict, replace
 
 from claude_iterate.agent.command.command_line import Known
 from claude_iterate.core.events import HeldBack
+from claude_iterate.core.events.enums import Purpose
 from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.declared import ClaudeSettings, Settings
+from claude_iterate.engine.run_request import PreparedRun, RunRequest
 from claude_iterate.operations import launch, run_checks
 from claude_iterate.operations.launch import Agent, make_spec
-from claude_iterate.operations.run_request import PreparedRun, RunRequest
 from claude_iterate.workspace.inheritance import Inheritance
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
@@ -28,7 +29,7 @@ PROGRAM = """
 import contextlib, json, os, sys
 from pathlib import Path
 from claude_iterate.operations.launch import launch
-from claude_iterate.operations.run_request import RunRequest
+from claude_iterate.engine.run_request import RunRequest
 from claude_iterate.workspace.project import Project
 
 class User:
@@ -98,7 +99,7 @@ def test_a_specification_changes_nothing(tmp_path: Path) -> None:
     settings = options.settings_for(project, layout)
     run = PreparedRun(project, layout, options, settings, settings, options.mode_for(layout))
     spec = make_spec(run, "000001-x", Agent("9.9"), Inheritance(killed="000000-x"))
-    assert (spec.run, spec.agent_version, spec.dry_run) == ("000001-x", "9.9", True)
+    assert (spec.run, spec.agent_version, spec.request.dry_run) == ("000001-x", "9.9", True)
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
 
 
@@ -115,7 +116,7 @@ def test_a_request_is_the_same_in_another_process() -> None:
         color=False,
         silent=True,
         again=True,
-        purpose="verify",
+        purpose=Purpose.VERIFY,
         mode="build",
         report="report.md",
         accept_changes=True,

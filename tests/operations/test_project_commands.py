@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from claude_iterate.engine.prompt_texts import TextSource
+from claude_iterate.engine.run_request import RunRequest
 from claude_iterate.operations.project_commands import Commands, detect, propose_commands
-from claude_iterate.operations.prompt_texts import TextSource
-from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.workspace.project import Project
 
 CARGO = {"test": "cargo test", "build": "cargo build", "lint": "cargo clippy"}
@@ -145,7 +145,7 @@ def test_the_commands_reach_the_prompt(tmp_path: Path) -> None:
     other = project.create("v", instructions=b"Do it.\n", settings={"commands.lint": "l 3"})
     asked = RunRequest()
     system = [
-        TextSource(project, at, asked.settings_for(project, at), asked.mode_for(at))(1, "", "").system
+        TextSource(project, at, asked.settings_for(project, at), asked.mode_for(at)).iteration(1, "", "").system
         for at in (layout, other)
     ]
     assert "- test: `t 1`" in system[0]

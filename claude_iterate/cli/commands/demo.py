@@ -10,9 +10,9 @@ from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation, own_program
 from claude_iterate.cli.terminal_user import TerminalUser
 from claude_iterate.core.rules.next_steps import CommandLine
+from claude_iterate.engine.run_request import RunRequest
 from claude_iterate.operations import demo_project
 from claude_iterate.operations.launch import launch
-from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.system.files import require_temporary_files
 
 

@@ -10,9 +10,9 @@ from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation, has_whole_terminal
 from claude_iterate.cli.terminal_user import TerminalUser
 from claude_iterate.core.formats import plural
+from claude_iterate.engine.prompt_texts import read_instructions
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.operations import instructions
-from claude_iterate.operations.prompt_texts import read_instructions
 
 
 @options.command("edit")

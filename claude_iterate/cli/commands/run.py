@@ -18,10 +18,10 @@ from claude_iterate.cli.many import run_many
 from claude_iterate.cli.terminal_user import TerminalUser
 from claude_iterate.core.formats import plural
 from claude_iterate.core.reports.plan_tasks import DOING, DONE
+from claude_iterate.engine.run_request import RunRequest
 from claude_iterate.errors import UsageProblem
 from claude_iterate.operations import run_checks
 from claude_iterate.operations.launch import RunResult, launch
-from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.system import front_process
 from claude_iterate.system.front_process import Worker
 from claude_iterate.views import documents

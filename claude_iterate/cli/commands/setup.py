@@ -12,10 +12,10 @@ import click
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation, has_whole_terminal, on_terminal
 from claude_iterate.cli.terminal_user import TerminalUser
+from claude_iterate.engine.run_request import RunRequest
 from claude_iterate.errors import AgentProblem, UsageProblem, WorkspaceProblem
 from claude_iterate.operations import instructions, user
 from claude_iterate.operations.project_commands import propose_commands
-from claude_iterate.operations.run_request import RunRequest
 from claude_iterate.text.ending_lines import next_run
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.layout import Layout

@@ -12,9 +12,9 @@ from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.terminal_user import TerminalUser
 from claude_iterate.core.settings.kinds import OWN_FILES
 from claude_iterate.core.tones import CHANGED
+from claude_iterate.engine.prompt_texts import read_instructions
 from claude_iterate.errors import UsageProblem
 from claude_iterate.operations.launch import launch
-from claude_iterate.operations.prompt_texts import read_instructions
 from claude_iterate.views import documents
 from claude_iterate.views.story import EvidenceView, RunRecords
 from claude_iterate.workspace.files import untrusted_files

@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.core.events import HeldBack
+from claude_iterate.core.events.enums import Purpose
 from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.layers import Layer, layer_from_document
@@ -37,7 +38,7 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Nothing is printed while it runs: another program follows the journal."""
     again: bool = False
     """A completed task is run once more."""
-    purpose: str = "run"
+    purpose: Purpose = Purpose.RUN
     mode: str = ""
     """The mode of this run, where it is not the workspace's own."""
     report: str = ""
@@ -65,7 +66,7 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def is_real_run(self) -> bool:
         """It works on the task: no dry run, no review and no one-off call."""
-        return self.purpose == "run" and not self.dry_run
+        return self.purpose == Purpose.RUN and not self.dry_run
 
     def mode_for(self, layout: Layout) -> Mode:
         """Its mode, or else the workspace's own."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
+import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.core.events import Warned
@@ -14,7 +15,6 @@ from claude_iterate.core.reports.review import list_requirements, requirements_i
 from claude_iterate.core.reports.status import describe
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import Mode
-from claude_iterate.engine.run_spec import Texts
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.prompts import Prompts
 from claude_iterate.workspace import creation, settings_reader
@@ -49,6 +49,18 @@ def read_instructions(layout: Layout) -> str:
     return text
 
 
+class Texts(msgspec.Struct, frozen=True):
+    """The prompts of one call, the parts that the log shows once, the names of the notes in them, and what there is to
+    say about the prompts."""
+
+    system: str
+    user: str
+    instructions: str = ""
+    status_instructions: str = ""
+    notes: tuple[str, ...] = ()
+    warnings: tuple[Warned, ...] = ()
+
+
 class TextSource:
     """Renders the prompts of one run: those of the workspace come first, then the project's, then the user's."""
 
@@ -78,7 +90,7 @@ class TextSource:
             read.append(agents)
         refuse_links_out(read, self._shown)
 
-    def __call__(self, number: int, failure: str, identity: str) -> Texts:
+    def iteration(self, number: int, failure: str, identity: str) -> Texts:
         """The texts of iteration `number`, whose report is asked to have the id `identity`."""
         if self._layout.dry_run_folder is not None:
             creation.refresh_copy(self._layout)
@@ -132,7 +144,7 @@ class TextSource:
     def _about_workspace(self, prompt: str, more: Mapping[str, object]) -> Texts:
         self._refuse_links_out()
         values = {**self._place(), **more}
-        return Texts(self._prompts.render("workspace-system", values), self._prompts.render(prompt, values), "", "")
+        return Texts(self._prompts.render("workspace-system", values), self._prompts.render(prompt, values))
 
     def _place(self) -> dict[str, str]:
         layout = self._layout
