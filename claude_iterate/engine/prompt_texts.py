@@ -11,6 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.core.events import Warned
+from claude_iterate.core.events.enums import Purpose
 from claude_iterate.core.reports.review import list_requirements, requirements_in
 from claude_iterate.core.reports.status import describe
 from claude_iterate.core.settings.declared import Settings
@@ -136,10 +137,10 @@ class TextSource:
             return texts
         return replace(texts, user=f"{texts.user.rstrip()}\n\n{asked}")
 
-    def one_off(self, purpose: str, more: Mapping[str, str]) -> Texts:
+    def one_off(self, purpose: Purpose, more: Mapping[str, str]) -> Texts:
         """The texts of a one-off call: setup or edit."""
         criteria = self._prompts.render("validation-criteria", {})
-        return self._about_workspace(purpose, {"validation_criteria": criteria, "goal": "", **more})
+        return self._about_workspace(purpose.value, {"validation_criteria": criteria, "goal": "", **more})
 
     def _about_workspace(self, prompt: str, more: Mapping[str, object]) -> Texts:
         self._refuse_links_out()
