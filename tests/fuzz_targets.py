@@ -28,8 +28,8 @@ from claude_iterate.core.events import (
     Warned,
 )
 from claude_iterate.core.outcomes import reset_times
+from claude_iterate.core.outcomes.call import Call
 from claude_iterate.core.outcomes.classes import classify
-from claude_iterate.core.outcomes.denials import Granted
 from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.core.redact import Redactor
 from claude_iterate.core.reports import fallbacks, review, status
@@ -38,7 +38,6 @@ from claude_iterate.core.settings.layers import layer_from_document, layer_from_
 from claude_iterate.core.state.carry_over import resume_from
 from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.engine.call import evidence
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.run_spec import zone
 from claude_iterate.errors import ExpectedError, SettingsProblem
@@ -51,6 +50,7 @@ from claude_iterate.workspace.journal_writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder.control import RequestFolder
 from tests import fuzz_inputs
+from tests.core.building import evidence
 
 RECORDINGS = sorted((Path(__file__).parent / "fixtures").glob("claude-*/*.ndjson"))
 STARTED = RunStarted("r", "w", "loop", 5, 1, "h", "0", ("claude",))
@@ -163,15 +163,7 @@ def stream(chance: Random, folder: Path) -> None:
         lines = framer.feed(chunk) if chunk is not None else framer.finish()
         keeper.recorder.record_printed(translator.read("stdout", lines))
     call = keeper.recorder.state.call
-    outcome = classify(
-        evidence(
-            call,
-            wrote_report=chance.random() < 0.5,
-            now=chance.choice((0.0, 1.7e9, 4e9)),
-            patterns=(),
-            granted=Granted(),
-        )
-    )
+    outcome = classify(Evidence(call or Call(0, 0.0), chance.random() < 0.5, chance.choice((0.0, 1.7e9, 4e9))))
     result = call.result if call else None
     keeper.recorder.record(IterationFinished(1, outcome, denials=result.denials if result else ()))
     keeper.close()
@@ -179,7 +171,7 @@ def stream(chance: Random, folder: Path) -> None:
 
 def kept_journal(chance: Random, folder: Path) -> None:
     """A damaged journal: what can be read is folded, and a run can continue from it."""
-    entries: list[Event] = [STARTED, IterationStarted(1), IterationFinished(1, classify(Evidence()))]
+    entries: list[Event] = [STARTED, IterationStarted(1), IterationFinished(1, classify(evidence()))]
     keeper = _Keeper(folder)
     for event in entries:
         keeper.recorder.record(event)
@@ -204,7 +196,7 @@ def status_file(chance: Random, folder: Path) -> None:
         keeper = _Keeper(folder)
         keeper.recorder.record(STARTED)
         keeper.recorder.record(StatusChanged(reading.status, change or status.Change()))
-        keeper.recorder.record(IterationFinished(1, classify(Evidence()), reading.status, reading.problems))
+        keeper.recorder.record(IterationFinished(1, classify(evidence()), reading.status, reading.problems))
         keeper.close()
 
 

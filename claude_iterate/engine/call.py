@@ -19,6 +19,7 @@ from claude_iterate.agent.protocol.stream import Translator
 from claude_iterate.agent.protocol.usage import Used
 from claude_iterate.core import events
 from claude_iterate.core.events.enums import Kind
+from claude_iterate.core.outcomes.call import Call, busy_with
 from claude_iterate.core.outcomes.classes import classify
 from claude_iterate.core.outcomes.denials import Granted
 from claude_iterate.core.outcomes.evidence import Evidence
@@ -26,7 +27,6 @@ from claude_iterate.core.rules.breaker import budget
 from claude_iterate.core.rules.during import decide_running
 from claude_iterate.core.rules.verdicts import Cut, Wait
 from claude_iterate.core.rules.waits import retry_if_temporary
-from claude_iterate.core.state.call import Call, busy_with
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.run_spec import zone
 from claude_iterate.engine.supervisor import ProcessCallbacks, Supervisor
@@ -113,31 +113,6 @@ class AgentCall:
         self._recorder.record(events.CutStarted(verdict.cause, busy_with(call, now) if call else "", verdict.after))
 
 
-def evidence(
-    call: Call | None, *, wrote_report: bool, now: float, patterns: tuple[str, ...], granted: Granted
-) -> Evidence:
-    """What the state knows of the call that just ended."""
-    if call is None:
-        return Evidence()
-    return Evidence(
-        result=call.result,
-        exit_code=call.exit_code or 0,
-        cut=call.cut,
-        rejected=call.rejected,
-        error_said=call.error_said,
-        error_sort=call.error_sort,
-        stderr=call.stderr,
-        wrote_status=wrote_report,
-        now=now,
-        zones=zone,
-        patterns=patterns,
-        resumed=bool(call.resumes),
-        began=bool(call.session),
-        retrying=call.retrying,
-        granted=granted,
-    )
-
-
 def outcome_of_problem(recorder: Recorder, problem: ExpectedError) -> events.Outcome:
     """The class of a call that could not be made: Claude or the instructions went away in mid-run, or a prompt was
     edited into nonsense."""
@@ -147,7 +122,7 @@ def outcome_of_problem(recorder: Recorder, problem: ExpectedError) -> events.Out
 
 def outcome_of_call(supervisor: Supervisor, *, wrote_report: bool) -> events.Outcome:
     """The class of the call that just ended."""
-    spec, recorder, call = supervisor.spec, supervisor.recorder, supervisor.recorder.state.call
+    spec, recorder = supervisor.spec, supervisor.recorder
     claude, root = spec.settings.claude, str(spec.layout.root)
     granted = Granted(
         spec.layout.name,
@@ -157,10 +132,8 @@ def outcome_of_call(supervisor: Supervisor, *, wrote_report: bool) -> events.Out
         (root, os.path.realpath(root)),
         shlex.join(spec.request.command_line.program),
     )
-    patterns = spec.settings.limits.patterns
-    outcome = classify(
-        evidence(call, wrote_report=wrote_report, now=recorder.wall_time(), patterns=patterns, granted=granted)
-    )
+    call, patterns = recorder.state.call or Call(0, 0.0), spec.settings.limits.patterns
+    outcome = classify(Evidence(call, wrote_report, recorder.wall_time(), zone, patterns, granted))
     return retry_if_temporary(outcome, recorder.state) if outcome.kind == Kind.AUTH else outcome
 
 

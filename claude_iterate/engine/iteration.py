@@ -16,11 +16,11 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.fingerprints import checksum, error_signature, last_words, task_identity
 from claude_iterate.core.formats import money
+from claude_iterate.core.outcomes.call import Call
 from claude_iterate.core.outcomes.classes import WELL
 from claude_iterate.core.reports.status import Reading
 from claude_iterate.core.rules.between import choose_session
 from claude_iterate.core.rules.breaker import says_done
-from claude_iterate.core.state.call import Call
 from claude_iterate.engine.call import AgentCall, outcome_of_call, outcome_of_problem
 from claude_iterate.engine.prompt_texts import Texts
 from claude_iterate.engine.status_reports import StatusReports

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.formats import cost, duration, join_names, plural
+from claude_iterate.core.outcomes.call import Spending
 from claude_iterate.core.outcomes.classes import COUNTED_FAILURES, ENDING_FAILURES
-from claude_iterate.core.state.call import Spending
 from claude_iterate.text.run_lines import describe_files, describe_tests
 from claude_iterate.views.iteration_rows import FileCounts, Row, TestsView
 from claude_iterate.views.story import RunRecords, Story

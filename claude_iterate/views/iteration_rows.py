@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from claude_iterate.core import events
 from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.formats import moment
+from claude_iterate.core.outcomes.call import Call, Spending
 from claude_iterate.core.outcomes.classes import is_done_again
 from claude_iterate.core.reports.status import Status
-from claude_iterate.core.state.call import Call, Spending
 from claude_iterate.core.state.condition import counted_items
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.text.run_lines import denied_call

@@ -10,12 +10,12 @@ from claude_iterate.agent.protocol.stream import Translator
 from claude_iterate.agent.protocol.usage import Used
 from claude_iterate.core import events
 from claude_iterate.core.events import AgentExited, AgentNoted, Entry, IterationStarted, LimitReported
+from claude_iterate.core.outcomes.call import Call
 from claude_iterate.core.outcomes.classes import classify
-from claude_iterate.core.outcomes.denials import Granted
-from claude_iterate.core.state.call import Call
+from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.core.state.fold import fold_from, reduce
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.engine.call import evidence
+from claude_iterate.engine.run_spec import zone
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 VERSIONS = ("2.1.197", "2.1.327")
@@ -176,8 +176,7 @@ def test_recordings_are_what_they_are(
     said = printed(version, name)
     stderr = FIXTURES / f"claude-{version}" / f"{name}.stderr.txt"
     call = call_of(said, code, stderr.read_text() if stderr.exists() else "")
-    known = evidence(call, wrote_report=False, now=0.0, patterns=(), granted=Granted())
-    outcome = classify(known)
+    outcome = classify(Evidence(call, zones=zone))
     assert (outcome.kind, outcome.throttled) == (kind, kind == "transient" and "-429-" in name)
     assert f"{'~' if call.spending.at_least else ''}{call.spending.cost_usd:.6g}" == cost
     assert [denial.tool for denial in call.result.denials] == denied if call.result else not denied

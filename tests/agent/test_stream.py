@@ -31,8 +31,8 @@ from claude_iterate.core.events import (
     ToolDenied,
 )
 from claude_iterate.core.outcomes.classes import classify
-from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.text import claude_lines
+from tests.core.building import evidence
 
 RECORDINGS = sorted((Path(__file__).parents[1] / "fixtures").glob("claude-*/*.ndjson"))
 
@@ -119,7 +119,7 @@ def test_a_result_that_does_not_say_whether_it_is_an_error_is_one() -> None:
         event = one({"type": "result", "subtype": "success", "result": "Done.", "total_cost_usd": 0.5} | odd)
         assert isinstance(event, ResultReported)
         assert (event.is_error, event.malformed, event.cost_usd) == (True, True, 0.5)
-        outcome = classify(Evidence(event, wrote_status=True))
+        outcome = classify(evidence(event, wrote_status=True))
         assert outcome.kind == "crash"
         assert "malformed result" in outcome.message
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from claude_iterate.core.events import Entry, Event
+from claude_iterate.core.events import CutStarted, Entry, Event, ResultReported
 from claude_iterate.core.events.enums import Purpose
+from claude_iterate.core.outcomes.call import Call
+from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.declared import build, catalogue
@@ -49,6 +51,14 @@ def facts(
         workspace_replaced=workspace_replaced,
         unrecorded=unrecorded,
     )
+
+
+def evidence(
+    result: ResultReported | None = None, exit_code: int = 0, cut: CutStarted | None = None, **more: Any
+) -> Evidence:
+    """Of a call that ended like this. `more` are fields of the call, or what is known beside it."""
+    beside = {name: more.pop(name) for name in Evidence.__struct_fields__ if name in more}
+    return Evidence(Call(0, 0.0, result=result, exit_code=exit_code, cut=cut, **more), **beside)
 
 
 def entries(*events: Event) -> list[Entry]:

@@ -38,6 +38,7 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.enums import Cause, Kind, Verb, Why
 from claude_iterate.core.events.run import Breaker, Claim, Requests, Streaks, Waiting
+from claude_iterate.core.outcomes.call import Call
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.core.rules.between import BETWEEN_RULES, decide
 from claude_iterate.core.rules.breaker import budget
@@ -45,7 +46,6 @@ from claude_iterate.core.rules.during import decide_running
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.proof import digest
 from claude_iterate.core.rules.verdicts import Begin, Cut, Finish, Measure, Verdict, Verify, Wait
-from claude_iterate.core.state.call import Call
 from claude_iterate.core.state.carry_over import carry_over, resume_from
 from claude_iterate.core.state.fold import fold, reduce
 from claude_iterate.core.state.run_state import RunState

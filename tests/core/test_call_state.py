@@ -27,7 +27,7 @@ from claude_iterate.core.events import (
     UsageReported,
 )
 from claude_iterate.core.events.enums import Cause
-from claude_iterate.core.state.call import STDERR_KEPT, Call, Spending
+from claude_iterate.core.outcomes.call import STDERR_KEPT, Call, Spending
 from claude_iterate.core.state.fold import fold
 
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from claude_iterate.core.events import ResultReported
 from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.outcomes.classes import classify
-from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.core.outcomes.reset_times import JUST_PASSED, LONGEST, plausible, reset_in
 from claude_iterate.core.rules.waits import backoff, probe
 from claude_iterate.engine.run_spec import zone
+from tests.core.building import evidence
 
 NOW = datetime(2026, 2, 1, 12, 0, tzinfo=UTC).timestamp()
 LOCAL = timezone(timedelta(hours=2))
@@ -77,7 +77,7 @@ def test_other_errors_are_no_limit(words: str) -> None:
 
 
 def means_limit(words: str, patterns: tuple[str, ...] = ()) -> bool:
-    failed = Evidence(ResultReported("success", True, words), 1, patterns=patterns)
+    failed = evidence(ResultReported("success", True, words), 1, patterns=patterns)
     return classify(failed).kind == Kind.USAGE_LIMIT
 
 

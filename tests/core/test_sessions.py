@@ -22,14 +22,13 @@ from claude_iterate.core.events import (
 from claude_iterate.core.events.enums import Kind, Reboot, Verb
 from claude_iterate.core.events.run import Session
 from claude_iterate.core.outcomes.classes import classify
-from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.core.rules.between import Continuation, choose_session, decide
 from claude_iterate.core.rules.verdicts import Begin
 from claude_iterate.core.settings.declared import build
 from claude_iterate.core.state.carry_over import carry_over, resume_from
 from claude_iterate.core.state.fold import fold_from
 from claude_iterate.core.state.run_state import RunState
-from tests.core.building import after, facts
+from tests.core.building import after, evidence, facts
 
 ID = "8f2faae9-8052-4836-ac33-af634375cd69"
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "claude-2.1.197"
@@ -132,9 +131,9 @@ def test_reboot_ends_a_session_in_mid_call_and_between_calls() -> None:
 def test_a_spoilt_session_is_blamed_only_if_one_was_resumed(words: str) -> None:
     """The same words about a fresh session are a failure of their own."""
     bad = ResultReported("success", True, words)
-    assert classify(Evidence(bad, 1, resumed=True)).kind == "session"
-    assert classify(Evidence(bad, 1)).kind != "session"
-    assert classify(Evidence(ResultReported("success", False, words), 0, resumed=True)).kind == "ok"
+    assert classify(evidence(bad, 1, resumes="s")).kind == "session"
+    assert classify(evidence(bad, 1)).kind != "session"
+    assert classify(evidence(ResultReported("success", False, words), 0, resumes="s")).kind == "ok"
 
 
 def test_the_recorded_refusal_of_an_unknown_session() -> None:
@@ -142,16 +141,16 @@ def test_the_recorded_refusal_of_an_unknown_session() -> None:
     line = (FIXTURES / "c11-resume-unknown.ndjson").read_bytes()
     (result,) = Translator().translate(line)
     assert isinstance(result, ResultReported)
-    assert classify(Evidence(result, 1, resumed=True)).kind == "session"
+    assert classify(evidence(result, 1, resumes="s")).kind == "session"
     words = (FIXTURES / "c11-resume-unknown.stderr.txt").read_text()
-    assert classify(Evidence(None, 1, stderr=words, resumed=True)).kind == "session"
+    assert classify(evidence(None, 1, stderr=words, resumes="s")).kind == "session"
 
 
 def test_a_bad_request_is_tried_once_with_a_fresh_session() -> None:
     """400 may be the session's fault; 401 and 429 never are."""
     kinds = {
         status: classify(
-            Evidence(ResultReported("success", True, "API Error", api_error_status=status), 1, resumed=True)
+            evidence(ResultReported("success", True, "API Error", api_error_status=status), 1, resumes="s")
         )
         for status in (400, 401, 429)
     }

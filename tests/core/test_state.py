@@ -40,8 +40,8 @@ from claude_iterate.core.events import (
     WorkMeasured,
 )
 from claude_iterate.core.events.enums import Cause, Kind, Why
+from claude_iterate.core.outcomes.call import Call, advance
 from claude_iterate.core.reports.status import Change, Status
-from claude_iterate.core.state.call import Call, advance
 from claude_iterate.core.state.carry_over import carry_over
 from claude_iterate.core.state.fold import fold, fold_from, reduce
 from claude_iterate.core.state.run_state import RunState

@@ -21,14 +21,13 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.enums import Cause, Kind, Verb, Why
 from claude_iterate.core.outcomes.classes import classify
-from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.between import decide, decide_start
 from claude_iterate.core.rules.during import decide_check, decide_running
 from claude_iterate.core.rules.steering import effect_of, stop_signal
 from claude_iterate.core.rules.verdicts import Ask, Begin, Cut, Finish, Wait
 from claude_iterate.core.state.run_state import RunState
-from tests.core.building import after, facts
+from tests.core.building import after, evidence, facts
 
 WAIT = WaitStarted(Why.USAGE_LIMIT, 1000.0, window="five_hour")
 
@@ -44,7 +43,7 @@ def ended(number: int, kind: Kind) -> IterationFinished:
 def test_an_iteration_is_cut_at_once_and_says_why(verb: Verb, cause: Cause, kind: Kind) -> None:
     """The cause of the cut decides the outcome, whatever Claude says while it is ended."""
     assert decide_running(after(IterationStarted(1), Requested(verb)), facts(0)) == Cut(cause)
-    assert classify(Evidence(cut=CutStarted(cause), exit_code=-2)) == Outcome(kind)
+    assert classify(evidence(cut=CutStarted(cause), exit_code=-2)) == Outcome(kind)
 
 
 def test_a_skipped_iteration_counts_and_a_rebooted_one_is_done_again() -> None:

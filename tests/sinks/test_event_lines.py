@@ -19,9 +19,9 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.enums import Verb, Why
 from claude_iterate.core.events.run import Claim, Requests, Waiting
+from claude_iterate.core.outcomes.call import Call
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.steering import answer
-from claude_iterate.core.state.call import Call
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.sinks.console import Console
 from claude_iterate.sinks.text_log import OURS, TextLog

@@ -34,11 +34,11 @@ def _shows(kind: Kind) -> Callable[[Evidence], bool]:
 
 
 def _cut_by(*causes: Cause) -> Callable[[Evidence], bool]:
-    return lambda evidence: evidence.cut is not None and evidence.cut.cause in causes
+    return lambda evidence: evidence.call.cut is not None and evidence.call.cut.cause in causes
 
 
 def _has_subtype(name: str) -> Callable[[Evidence], bool]:
-    return lambda evidence: evidence.result is not None and evidence.result.subtype == name
+    return lambda evidence: evidence.call.result is not None and evidence.call.result.subtype == name
 
 
 _took_too_long = _cut_by(Cause.IDLE, Cause.TIMEOUT)
@@ -46,13 +46,13 @@ _took_too_long = _cut_by(Cause.IDLE, Cause.TIMEOUT)
 
 def _is_transient(evidence: Evidence) -> bool:
     """Also a network that swallows everything: that is not this task's failure."""
-    return (evidence.retrying and _took_too_long(evidence)) or evidence.points_to(Kind.TRANSIENT)
+    return (evidence.call.retrying and _took_too_long(evidence)) or evidence.points_to(Kind.TRANSIENT)
 
 
 def _session_is_spoilt(evidence: Evidence) -> bool:
     """A resumed session that is unknown, poisoned or too full. A request that the API calls bad (400, 413) is taken
     for one as well: if the session is not to blame, the fresh one fails in the same way and is believed."""
-    return evidence.resumed and evidence.points_to(Kind.REFUSED)
+    return bool(evidence.call.resumes) and evidence.points_to(Kind.REFUSED)
 
 
 def _cannot_pay(evidence: Evidence) -> bool:
@@ -67,7 +67,7 @@ def _limit_is_reached(evidence: Evidence) -> bool:
     passing throttle, not the subscription's limit."""
     if evidence.points_to(Kind.USAGE_LIMIT) or evidence.matches_user_pattern:
         return True
-    limit = evidence.rejected
+    limit = evidence.call.rejected
     doubtful = evidence.has_failed or evidence.exit_code != 0
     other = evidence.typed_sorts or evidence.status in {401, 403}
     return doubtful and not other and limit is not None and bool(limit.window or limit.resets_at)
@@ -80,7 +80,7 @@ def _is_ok(evidence: Evidence) -> bool:
 
 
 def _is_denied(evidence: Evidence) -> bool:
-    result = evidence.result
+    result = evidence.call.result
     return not evidence.has_failed and result is not None and bool(result.denials) and not evidence.wrote_status
 
 
@@ -111,13 +111,13 @@ CLASSES: tuple[Class, ...] = (
         Kind.IDLE,
         "Claude was silent for too long.",
         "Raise `timeouts.idle` if such silence is normal for this task.",
-        lambda e: _cut_by(Cause.IDLE)(e) and not e.retrying,
+        lambda e: _cut_by(Cause.IDLE)(e) and not e.call.retrying,
     ),
     Class(
         Kind.TIMEOUT,
         "The iteration took too long.",
         "Raise `timeouts.iteration` or make the items smaller.",
-        lambda e: _cut_by(Cause.TIMEOUT)(e) and not e.retrying,
+        lambda e: _cut_by(Cause.TIMEOUT)(e) and not e.call.retrying,
     ),
     Class(
         Kind.BILLING,
@@ -236,7 +236,7 @@ def classify(evidence: Evidence) -> Outcome:
     better = (text for kinds, words, text in _BETTER_ADVICE if found.kind in kinds and evidence.mentions(words))
     advice = next(better, found.advice)
     allowed_by: tuple[tuple[str, str], ...] = ()
-    denied = evidence.result.denials if evidence.result is not None else ()
+    denied = evidence.call.result.denials if evidence.call.result is not None else ()
     if denied and found.kind in {Kind.DENIED, Kind.OK, Kind.MAX_TURNS}:
         remedy = denials.find_remedy(denied, evidence.granted)
         advice, allowed_by = denials.advice(denied, remedy, evidence.granted), denials.options(remedy)
@@ -248,7 +248,7 @@ def classify(evidence: Evidence) -> Outcome:
 
 def _find_reset(evidence: Evidence) -> tuple[float | None, str]:
     """When the limit ends, from the structured event first, then from the words; and which window it is."""
-    limit = evidence.rejected
+    limit = evidence.call.rejected
     moment = reset_times.plausible(limit.resets_at, evidence.now) if limit else None
     moment = moment or reset_times.reset_in(evidence.words, evidence.now, evidence.zones)
     return moment, limit.window if limit else ""
@@ -257,12 +257,12 @@ def _find_reset(evidence: Evidence) -> tuple[float | None, str]:
 def _message(found: Class, evidence: Evidence) -> str:
     if found.kind in {Kind.OK, Kind.MAX_TURNS, Kind.INTERRUPTED, Kind.SKIPPED, Kind.REBOOTED}:
         return ""
-    if found.kind == Kind.DENIED and evidence.result is not None:
-        return "not allowed: " + ", ".join(denials.missing_permissions(evidence.result.denials))
-    if evidence.cut is not None and _took_too_long(evidence):
-        doing = f" ({evidence.cut.doing})" if evidence.cut.doing else ""
-        verb = "silent for" if evidence.cut.cause == Cause.IDLE else "ran for"
-        return f"{verb} {duration(evidence.cut.after)}{doing}"
+    if found.kind == Kind.DENIED and evidence.call.result is not None:
+        return "not allowed: " + ", ".join(denials.missing_permissions(evidence.call.result.denials))
+    if evidence.call.cut is not None and _took_too_long(evidence):
+        doing = f" ({evidence.call.cut.doing})" if evidence.call.cut.doing else ""
+        verb = "silent for" if evidence.call.cut.cause == Cause.IDLE else "ran for"
+        return f"{verb} {duration(evidence.call.cut.after)}{doing}"
     lines = (line.strip() for line in evidence.full_words.strip().splitlines()[:4])
     words = shorten(" ".join(filter(None, lines)), 300)
     if found.kind == Kind.CRASH:
@@ -273,5 +273,5 @@ def _message(found: Class, evidence: Evidence) -> str:
 def _describe_exit(evidence: Evidence) -> str:
     if evidence.exit_code < 0:
         return f"Claude was killed by signal {-evidence.exit_code}"
-    without = " and no result" if evidence.result is None else ""
+    without = " and no result" if evidence.call.result is None else ""
     return f"Claude exited with code {evidence.exit_code}{without}"

@@ -13,8 +13,8 @@ import re
 
 import msgspec
 
-from claude_iterate.core.events import CutStarted, LimitReported, ResultReported
 from claude_iterate.core.events.enums import Kind
+from claude_iterate.core.outcomes.call import Call
 from claude_iterate.core.outcomes.denials import Granted
 from claude_iterate.core.outcomes.reset_times import Zones, utc_only
 
@@ -87,61 +87,55 @@ _BROAD = {word: kind for kind, signs in SIGNS.items() for word in signs.broad.sp
 
 
 class Evidence(msgspec.Struct, frozen=True):
-    """What is known of a call when it is over. `error_sort` is Claude Code's word for the error that it said last;
-    `wrote_status`: the agent wrote a valid report in it; `began`: Claude
-    opened a session, so it had started well; `retrying`: the last thing it said was that it tries the API again."""
+    """What is known of a call when it is over. `wrote_status`: the agent wrote a valid report in it."""
 
-    result: ResultReported | None = None
-    exit_code: int = 0
-    cut: CutStarted | None = None
-    rejected: LimitReported | None = None
-    error_said: str = ""
-    error_sort: str = ""
-    stderr: str = ""
+    call: Call
     wrote_status: bool = False
     now: float = 0.0
     zones: Zones = utc_only
     patterns: tuple[str, ...] = ()
-    resumed: bool = False
-    began: bool = False
-    retrying: bool = False
     granted: Granted = Granted()
+
+    @property
+    def exit_code(self) -> int:
+        """Of the process; 0 when Claude was not called."""
+        return self.call.exit_code or 0
 
     @property
     def words(self) -> str:
         """Claude's own words about what went wrong, from its error channels only. Once it works, what comes on stderr
         may be a hook's or a server's word, and proves nothing."""
-        return self._error or ("" if self.began else self.stderr.strip())
+        return self._error or ("" if self.call.session else self.call.stderr.strip())
 
     @property
     def full_words(self) -> str:
         """All that a user may want to read about a failure."""
-        return self._error or self.stderr.strip()
+        return self._error or self.call.stderr.strip()
 
     @property
     def _error(self) -> str:
-        if self.result is not None and self.result.malformed:
+        if self.call.result is not None and self.call.result.malformed:
             return "Claude printed a malformed result: its `is_error` is neither true nor false"
-        if self.result is not None and self.result.is_error:
-            said = self.result.text or "; ".join(self.result.errors)
+        if self.call.result is not None and self.call.result.is_error:
+            said = self.call.result.text or "; ".join(self.call.result.errors)
             if said:
                 return said
-        return self.error_said
+        return self.call.error_said
 
     @property
     def signs(self) -> frozenset[str]:
         """Claude Code's own words for the sort of the failure."""
-        return frozenset({*(self.result.signs if self.result is not None else ()), self.error_sort})
+        return frozenset({*(self.call.result.signs if self.call.result is not None else ()), self.call.error_sort})
 
     @property
     def status(self) -> int | None:
         """The HTTP status Claude reported, if any."""
-        return self.result.api_error_status if self.result else None
+        return self.call.result.api_error_status if self.call.result else None
 
     @property
     def has_failed(self) -> bool:
         """True when Claude itself says that it failed, or said nothing at all."""
-        return self.result is None or self.result.is_error
+        return self.call.result is None or self.call.result.is_error
 
     @property
     def typed_sorts(self) -> set[Kind]:

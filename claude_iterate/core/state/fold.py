@@ -11,11 +11,11 @@ from claude_iterate.core import events
 from claude_iterate.core.events import Entry
 from claude_iterate.core.events.enums import Cause, Kind, Meaning, Point, Reboot, Verb, Why
 from claude_iterate.core.events.run import Breaker, HookState, Session
+from claude_iterate.core.outcomes import call as calls
+from claude_iterate.core.outcomes.call import Call
 from claude_iterate.core.outcomes.classes import FINE, REFUSALS, WELL, is_done_again
 from claude_iterate.core.reports.status import Status
-from claude_iterate.core.state import call as calls
 from claude_iterate.core.state import claims, work
-from claude_iterate.core.state.call import Call
 from claude_iterate.core.state.run_state import RunState
 
 _PRINTED = frozenset(get_args(events.StreamEvent)) - {events.LimitReported}

@@ -10,8 +10,8 @@ import msgspec
 from claude_iterate.core import events
 from claude_iterate.core.events.enums import Purpose, Reason
 from claude_iterate.core.events.run import Breaker, Claim, HookState, Requests, Session, Streaks, Waiting, Work
+from claude_iterate.core.outcomes.call import Call, Spending
 from claude_iterate.core.reports.status import Status
-from claude_iterate.core.state.call import Call, Spending
 
 
 class WorktreeState(msgspec.Struct, frozen=True):
