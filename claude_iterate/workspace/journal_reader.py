@@ -9,7 +9,7 @@ import contextlib
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 import ndjson
@@ -56,7 +56,16 @@ def milestones(path: Path) -> Iterator[Entry]:
 def story_entries(path: Path, whole: int) -> Iterator[Entry]:
     """The entries that make a story: the milestones, and of a run without an end all of the last `whole` bytes, which
     say what its last call did. Where there is no journal, there are none."""
-    return JournalFollower(path, 0 if has_finished(path) else whole).entries()
+    with contextlib.suppress(FileNotFoundError), path.open("rb") as file:
+        ended, size = FINISHED in _tail(file, _END), file.tell()
+        file.seek(0)
+        yield from _entries(_milestone_lines(_lines_up_to(file, size if ended else size - whole)))
+        yield from _entries(file)
+
+
+def _lines_up_to(file: IO[bytes], place: int) -> Iterator[bytes]:
+    while file.tell() < place and (line := file.readline()):
+        yield line
 
 
 def as_entry(document: Any) -> Entry | None:
@@ -155,23 +164,25 @@ def beginning(path: Path) -> RunStarted | None:
 
 def has_finished(path: Path) -> bool:
     """The journal has an end. Only its last lines are read."""
-    with contextlib.suppress(OSError):
-        return FINISHED in _tail(path, _END)
+    with contextlib.suppress(OSError), path.open("rb") as file:
+        return FINISHED in _tail(file, _END)
     return False
 
 
 def age(path: Path) -> float:
     """Seconds from the beginning of the run to its last entry, by its entries: a copy changes the times of the file."""
-    for line in reversed(_tail(path, _TAIL).split(b"\n")):
+    with path.open("rb") as file:
+        last = _tail(file, _TAIL)
+    for line in reversed(last.split(b"\n")):
         with contextlib.suppress(ValueError, RecursionError):  # cut by a crash, or by where the reading began
             return max(0.0, msgspec.json.decode(line, type=_Place).elapsed)
     return 0.0
 
 
-def _tail(path: Path, most: int) -> bytes:
-    with path.open("rb") as file:
-        file.seek(max(0, file.seek(0, os.SEEK_END) - most))
-        return file.read()
+def _tail(file: IO[bytes], most: int) -> bytes:
+    """The last bytes of a file, which is read to its end."""
+    file.seek(max(0, file.seek(0, os.SEEK_END) - most))
+    return file.read()
 
 
 class JournalFollower:
