@@ -44,17 +44,6 @@ class Notice(msgspec.Struct, frozen=True):
     facts: dict[str, Any] = {}
 
 
-class Draft(msgspec.Struct, frozen=True):
-    """What a row contributes; the rest of a notice is the same for all. Its tag is the event, if it names no other."""
-
-    event: str
-    title: str
-    headline: str
-    lines: list[str]
-    priority: str = "default"
-    tags: tuple[str, ...] = ()
-
-
 def notices(entry: Entry, state: RunState, project: str = "", report_url: str = "") -> list[Notice]:
     """The notices of an entry, usually none. Of one-off calls only the verification of `verify` is reported. `project`
     is the name of the project, where several may notify the same user; `report_url` is where reports can be read."""
@@ -66,12 +55,12 @@ def notices(entry: Entry, state: RunState, project: str = "", report_url: str = 
         return []
     found = []
     for row in rows:
-        draft = row(entry.event, state)
-        if draft is not None and started.dry_run:  # nobody should take it for the real thing
-            draft = replace(draft, title=f"Dry Run: {draft.title}", headline=f"DRY RUN: {draft.headline}")
-        if draft is not None:
-            facts = {"id": f"{started.run}-{entry.seq}-{draft.event}", **_facts(state, project, report_url)}
-            found.append(_notice(draft, started.workspace, project, entry.at, **facts))
+        notice = row(entry.event, state)
+        if notice is not None and started.dry_run:  # nobody should take it for the real thing
+            notice = replace(notice, title=f"Dry Run: {notice.title}", body=f"DRY RUN: {notice.body}")
+        if notice is not None:
+            facts = {"id": f"{started.run}-{entry.seq}-{notice.event}", **_facts(state, project, report_url)}
+            found.append(_complete(notice, started.workspace, project, entry.at, **facts))
     return found
 
 
@@ -104,27 +93,33 @@ def _facts(state: RunState, project: str, report_url: str) -> dict[str, Any]:
 def setup_complete(workspace: str, project: str, instructions: str, at: float) -> Notice:
     """The one notice that no run sends."""
     lines = [f"Workspace: {workspace}", f"Instructions: {instructions}", f"Next: claude-iterate run {workspace}"]
-    draft = Draft("setup_complete", "Setup Complete", "WORKSPACE SETUP COMPLETE", lines, tags=("setup",))
-    return _notice(draft, workspace, project, at)
+    notice = _notice("setup_complete", "Setup Complete", "WORKSPACE SETUP COMPLETE", lines, tags=("setup",))
+    return _complete(notice, workspace, project, at)
 
 
 def trial(workspace: str | None, project: str, at: float) -> Notice:
     """What `notify test` sends."""
     lines = ["If you can read this, notifications arrive.", *([f"Workspace: {workspace}"] if workspace else [])]
-    return _notice(Draft("test", "Test Notification", "TEST", lines), workspace, project, at)
+    return _complete(_notice("test", "Test Notification", "TEST", lines), workspace, project, at)
 
 
-def _notice(draft: Draft, workspace: str | None, project: str, at: float, **known: Any) -> Notice:
+def _notice(
+    event: str, title: str, headline: str, lines: list[str], priority: str = "default", tags: tuple[str, ...] = ()
+) -> Notice:
+    """What a row contributes; the rest is the same for all. The tag is the event, if no other is named."""
+    return Notice(event, title, "\n".join([headline, "", *lines]), priority, tags or (event,))
+
+
+def _complete(notice: Notice, workspace: str | None, project: str, at: float, **known: Any) -> Notice:
     """The title is often all that a phone shows, so it names the workspace."""
     about = {"workspace": workspace, "project": project or None, "at": precise_moment(at)}
-    title = f"[{workspace}] {draft.title}" if workspace else draft.title
-    lines = [draft.headline, "", *draft.lines]
+    title, body = f"[{workspace}] {notice.title}" if workspace else notice.title, notice.body
     if known.get("report"):
-        lines.append(f"Report: {known['report']}")
-    if project and any(line.startswith("Workspace: ") for line in lines):
-        lines.append(f"Project: {project}")
-    tags = ("claude-iterate", *(draft.tags or (draft.event,)))
-    return Notice(draft.event, title, "\n".join(lines), draft.priority, tags, {**about, **_UNKNOWN, **known})
+        body += f"\nReport: {known['report']}"
+    if project and "\nWorkspace: " in body:
+        body += f"\nProject: {project}"
+    tags, facts = ("claude-iterate", *notice.tags), {**about, **_UNKNOWN, **known}
+    return replace(notice, title=title, body=body, tags=tags, facts=facts)
 
 
 def iteration_number(state: RunState) -> int:
@@ -147,12 +142,12 @@ def _quote(text: str) -> str:
     return shorten(text.strip(), LONGEST_QUOTE, " ...")
 
 
-def _execution_start(event: events.RunStarted, state: RunState) -> Draft:
+def _execution_start(event: events.RunStarted, state: RunState) -> Notice:
     lines = [_workspace(state), f"Max iterations: {event.max_iterations or 'no limit'}"]
-    return Draft("execution_start", "Execution Started", "EXECUTION STARTED", lines, tags=("execution",))
+    return _notice("execution_start", "Execution Started", "EXECUTION STARTED", lines, tags=("execution",))
 
 
-def _iteration(event: events.IterationFinished, state: RunState) -> Draft | None:
+def _iteration(event: events.IterationFinished, state: RunState) -> Notice | None:
     kind = event.outcome.kind
     if kind in RETRIED:  # it is done again under the same number
         return None
@@ -162,95 +157,96 @@ def _iteration(event: events.IterationFinished, state: RunState) -> Draft | None
     condition = {"interrupted": "Stopped before its end", "skipped": "Skipped"}.get(kind, ended)
     lines = [_workspace(state), f"Status: {condition}", _remaining(state)]
     most = f"/{state.started.max_iterations}" if state.started and state.started.max_iterations else ""
-    return Draft("iteration", f"Iteration {event.number}", f"ITERATION {event.number}{most}", lines)
+    return _notice("iteration", f"Iteration {event.number}", f"ITERATION {event.number}{most}", lines)
 
 
-def _milestone(event: events.IterationFinished, state: RunState) -> Draft | None:
+def _milestone(event: events.IterationFinished, state: RunState) -> Notice | None:
     if event.number % MILESTONE or event.outcome.kind in RETRIED:
         return None
     lines = [_workspace(state), f"Completed: {event.number} iterations", _remaining(state)]
-    return Draft("iteration_milestone", "Milestone Reached", "ITERATION MILESTONE", lines, tags=("milestone",))
+    return _notice("iteration_milestone", "Milestone Reached", "ITERATION MILESTONE", lines, tags=("milestone",))
 
 
-def _status_update(event: events.StatusChanged, state: RunState) -> Draft:
+def _status_update(event: events.StatusChanged, state: RunState) -> Notice:
     number = iteration_number(state)
     title = f"Progress Update (Iteration {number})"
     lines = [_quote(describe(event.status, event.change))]
     priority = "high" if event.status.complete else "default"
-    return Draft("status_update", title, "STATUS UPDATE", lines, priority, ("progress", f"iteration-{number}"))
+    return _notice("status_update", title, "STATUS UPDATE", lines, priority, ("progress", f"iteration-{number}"))
 
 
-def _verification(event: events.VerificationFinished, state: RunState) -> Draft:
+def _verification(event: events.VerificationFinished, state: RunState) -> Notice:
     lines = [_workspace(state), f"Claim: {event.claim}"]
     if not event.passed:
         lines.append(f"Findings: {_quote(event.findings) or 'none given'}")
-        return Draft("verification", "Verification Failed", "VERIFICATION FAILED ❌", lines, "high")
+        return _notice("verification", "Verification Failed", "VERIFICATION FAILED ❌", lines, "high")
     if not event.changes:
-        return Draft("verification", "Verification Passed", "VERIFICATION PASSED ✅", lines)
+        return _notice("verification", "Verification Passed", "VERIFICATION PASSED ✅", lines)
     lines.append(f"Findings: {_quote(changed_proof(event.known_by, [change.path for change in event.changes]))}")
     headline = "VERIFICATION PASSED, PROOF CHANGED ⚠"
-    return Draft("verification", "Verification Passed, Proof Changed", headline, lines)
+    return _notice("verification", "Verification Passed, Proof Changed", headline, lines)
 
 
-def _limit_wait(event: events.WaitStarted, state: RunState) -> Draft | None:
+def _limit_wait(event: events.WaitStarted, state: RunState) -> Notice | None:
     if event.why in BRIEF_WAITS:
         return None
     why = f"Reason: {_quote(event.detail) or event.why}"
     lines = [_workspace(state), why, f"Continues at: {precise_moment(event.until)}"]
     title = "Waiting For Its Hours" if event.why == Why.SCHEDULE else "Waiting For A Limit"
-    return Draft("limit_wait", title, f"{title.upper()} ⏳", lines, tags=("limit",))
+    return _notice("limit_wait", title, f"{title.upper()} ⏳", lines, tags=("limit",))
 
 
-def _limit_over(event: events.WaitEnded, state: RunState) -> Draft | None:
+def _limit_over(event: events.WaitEnded, state: RunState) -> Notice | None:
     if event.why in BRIEF_WAITS:
         return None
     lines = [_workspace(state), f"Status: {'The run is paused' if state.paused else 'The run continues'}"]
-    return Draft("limit_over", "Wait Over", "THE WAIT IS OVER", lines, tags=("limit",))
+    return _notice("limit_over", "Wait Over", "THE WAIT IS OVER", lines, tags=("limit",))
 
 
-def _ending(event: events.RunFinished, state: RunState) -> Draft:
+def _ending(event: events.RunFinished, state: RunState) -> Notice:
     """The words of the end are those of all readers: cause, advice, next step."""
     event = with_words(event, state)
-    draft = _draft_of_end(event, state)
+    notice = _notice_of_end(event, state)
     words = [*map(_quote, proof_lines.claim_remarks(event, state)), *event.advice.splitlines()]
     if event.cost_usd or event.cost_is_lower_bound:
         words.append(f"Cost: {cost(event.cost_usd, event.cost_is_lower_bound)}")
-    return replace(draft, lines=[*draft.lines, *words, *([f"Next: {event.next}"] if event.next else [])])
+    words += [f"Next: {event.next}"] if event.next else []
+    return replace(notice, body="\n".join([notice.body, *words]))
 
 
-def _draft_of_end(event: events.RunFinished, state: RunState) -> Draft:
+def _notice_of_end(event: events.RunFinished, state: RunState) -> Notice:
     where, total, reason = _workspace(state), f"Total iterations: {event.iterations}", f"Reason: {event.cause}"
     number = f"Iteration: {iteration_number(state)}"
     match event.reason:
         case "completed" if made_plan(state):
-            return Draft("completion", "Plan Made", "PLAN MADE", [where, total, reason], "high")
+            return _notice("completion", "Plan Made", "PLAN MADE", [where, total, reason], "high")
         case "completed":
             return _completion(event, state, [where, total])
         case "stagnation" | "max_iterations":
             title = "Stagnation Detected" if event.reason == "stagnation" else "Maximum Iterations Reached"
             status = [f"Status: {_quote(describe(state.status))}"] if state.status is not None else []
-            return Draft("completion", title, f"{sign(event)} {event.cause}", [where, total, *status], "high")
+            return _notice("completion", title, f"{sign(event)} {event.cause}", [where, total, *status], "high")
         case "blocked":
             lines = [where, number, f"Needed: {_quote(event.detail)}", reason]
-            return Draft("blocked", "Agent Blocked", "A PERSON IS NEEDED ✋", lines, "high")
+            return _notice("blocked", "Agent Blocked", "A PERSON IS NEEDED ✋", lines, "high")
         case "interrupted" | "terminated" | "stopped":
-            return Draft("stopped", "Run Stopped", "RUN STOPPED", [where, total, reason])
+            return _notice("stopped", "Run Stopped", "RUN STOPPED", [where, total, reason])
     lines = [where, number, f"Reason: {event.reason}", f"Error: {event.cause}"]
-    return Draft("error", "Execution Error", "ERROR ENCOUNTERED ⚠", lines, "urgent")
+    return _notice("error", "Execution Error", "ERROR ENCOUNTERED ⚠", lines, "urgent")
 
 
-def _completion(event: events.RunFinished, state: RunState, lines: list[str]) -> Draft:
+def _completion(event: events.RunFinished, state: RunState, lines: list[str]) -> Notice:
     left, but = state.status.remaining if state.status is not None else None, UNPROVEN.get(event.known_by)
     condition = "All items completed" if but is None else "Reported complete"
     lines.append(f"Status: {f'Reported complete, {_remaining(state).lower()}' if left else condition}")
     lines += [f"Summary: {_quote(one_line(event.detail))}"] if event.detail else []
     lines.append(f"Reason: {event.cause}")
     if but is None:
-        return Draft("completion", "Task Complete", "TASK COMPLETE ✅", lines, "high")
-    return Draft("completion", f"Task Complete, {but.title()}", f"TASK COMPLETE, {but.upper()} ⚠", lines, "high")
+        return _notice("completion", "Task Complete", "TASK COMPLETE ✅", lines, "high")
+    return _notice("completion", f"Task Complete, {but.title()}", f"TASK COMPLETE, {but.upper()} ⚠", lines, "high")
 
 
-ROWS: dict[type, tuple[Callable[[Any, RunState], Draft | None], ...]] = {
+ROWS: dict[type, tuple[Callable[[Any, RunState], Notice | None], ...]] = {
     events.RunStarted: (_execution_start,),
     events.IterationFinished: (_iteration, _milestone),
     events.StatusChanged: (_status_update,),

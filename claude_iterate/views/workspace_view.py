@@ -341,8 +341,6 @@ class WorkspaceRow(msgspec.Struct, frozen=True, rename="camel"):
     next: str | None = None
     """The next step after the last run, as a command for a shell; empty when there is nothing to do."""
     cost_usd: float | None = None
-    dry_run: bool = False
-    """Always false; kept for the JSON format."""
     waiting: Waiting | None = None
     created: str | None = None
     last_run: str | None = None

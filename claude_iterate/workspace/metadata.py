@@ -32,41 +32,28 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 Struct = TypeVar("Struct", bound=msgspec.Struct)
 
 
-class Completion(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """How an earlier run completed the task."""
-
-    id: str = ""
-    finished: str | None = None
-    known_by: str | None = None
-    progress: Progress | None = None
-    plan: PlanCounts | None = None
-    task: str = ""
-
-
 class LastRun(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """The last run of `claude-iterate run`, as its summary was when it was noted."""
 
     id: str = ""
     state: str = ""
     """running or finished."""
-    started: str | None = None
     finished: str | None = None
     reason: str | None = None
     cause: str | None = None
-    detail: str | None = None
     next: str | None = None
     known_by: str | None = None
     iterations: int = 0
     cost_usd: float | None = None
     cost_is_lower_bound: bool = False
-    dry_run: bool = False
-    log: str = ""
     progress: Progress | None = None
     mode: str | None = None
     plan: PlanCounts | None = None
     worktree: WorktreeSummary | None = None
-    completion: Completion | None = None
-    """Of a run that did no work: how an earlier one completed the task."""
+    completion: LastRun | None = None
+    """Of a run that did no work: the one that completed the task."""
+    task: str = ""
+    """Of the run that completed it: the identity of the task."""
     report_of_task_before: bool = False
     """`verify` judged a new task, and what the last run reported is about the one before."""
 

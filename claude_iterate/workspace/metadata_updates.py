@@ -20,7 +20,7 @@ from claude_iterate.core.state.run_state import RunState
 from claude_iterate.workspace import journal_reader, metadata, task_file
 from claude_iterate.workspace.files.folders import explain_write_errors
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.metadata import Completion, LastRun, LastVerification, Metadata
+from claude_iterate.workspace.metadata import LastRun, LastVerification, Metadata
 from claude_iterate.workspace.run_folder import run_lock
 from claude_iterate.workspace.run_summary import RunSummary, summarise
 
@@ -177,19 +177,19 @@ def _status(short: RunSummary) -> str:
     return _STATUS.get(short.reason or "", "in_progress")
 
 
-def _earlier_completion(about: Metadata) -> Completion | None:
-    """How the task was completed, as the metadata has it before another run is noted: it stays so while no later run
-    has worked on it."""
+def _earlier_completion(about: Metadata) -> LastRun | None:
+    """The run that completed the task, as the metadata has it before another run is noted: it stays so while no later
+    run has worked on it."""
     last = about.run
     if last.completion is not None:
         return last.completion
     if about.status != "completed" or about.is_running:
         return None
-    found = replace(msgspec.convert(last, Completion, from_attributes=True), task=about.completed_task or "")
+    found = replace(last, task=about.completed_task or "")
     proof = about.newer_verification
     if proof is not None:
         found = replace(found, known_by=proof.known_by, finished=proof.last_verification_time)
-    return found if found != Completion() else None
+    return found if found != LastRun() else None
 
 
 def _did_work(state: RunState) -> bool:

@@ -83,15 +83,12 @@ def test_finished_run_in_the_originals_words(project: Project, reason: Reason, s
     assert document["run"] == {
         "id": RUN,
         "state": "finished",
-        "started": "2026-01-01T00:00:01Z",
         "finished": "2026-01-01T00:00:06Z",
         "reason": reason,
         "cause": summarise(RunSummary, RUN, fold(played(reason)), running=False).cause,
-        "detail": "because",
         "next": f"claude-iterate {'report' if reason == 'completed' else 'run'} w",
         "iterations": 2,
         "costUsd": 1.0,
-        "log": "x.log",
         "progress": {"completed": 2, "total": 5},
         "mode": "loop",
     }
