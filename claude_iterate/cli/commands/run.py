@@ -4,8 +4,8 @@ the rest."""
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any
 
 import click
 from msgspec.structs import replace
@@ -30,83 +30,88 @@ from claude_iterate.workspace.layout import Layout
 
 _JSON = "Print one JSON document about the run on standard output."
 _BOXES = {DOING: "[~]", DONE: "[x]"}
-_OPTIONS = (
-    options.setting_option("max_iterations", "-m", "--max-iterations"),
-    options.setting_option("delay", "-d", "--delay", metavar="TIME"),
-    options.flag("--no-delay", help="Do not pause between iterations."),
-    options.setting_option("stagnation_threshold", "--stagnation-threshold"),
-    options.verbose_option,
-    options.quiet_option,
-    options.setting_option("output", "--output", metavar="LEVEL", more="quiet, progress or verbose."),
-    options.setting_option("claude.model", "--model", metavar="NAME"),
-    options.setting_option("claude.max_turns", "--max-turns"),
-    options.setting_option("limits.max_cost_usd", "--max-cost", metavar="USD"),
-    options.setting_option("limits.max_duration", "--max-duration", metavar="TIME"),
-    options.setting_option("session", "--session", metavar="MODE", more="fresh or resume."),
-    options.setting_option("claude.permission_mode", "--permission-mode", metavar="MODE"),
-    click.option(
-        "--allow", multiple=True, metavar="TOOL", help="Allow a tool, for example 'Bash(npm test:*)'. Repeatable."
+_SECTIONS: dict[str, tuple[Callable[[Any], Any], ...]] = {
+    "Limits (TIME is 90, 90s, 5m or 1h30m)": (
+        options.setting_option("max_iterations", "-m", "--max-iterations"),
+        options.setting_option("delay", "-d", "--delay", metavar="TIME"),
+        options.flag("--no-delay", help="Do not pause between iterations."),
+        options.setting_option("stagnation_threshold", "--stagnation-threshold"),
+        options.setting_option("claude.max_turns", "--max-turns"),
+        options.setting_option("limits.max_cost_usd", "--max-cost", metavar="USD"),
+        options.setting_option("limits.max_duration", "--max-duration", metavar="TIME"),
     ),
-    options.dangerous_option,
-    options.setting_option("sandbox.kind", "--sandbox", metavar="KIND", more="none, bwrap, docker or podman."),
-    options.switch("--attended", help="Ask on the terminal before each iteration: go, skip, note, stop."),
-    options.check_option,
-    options.switch(
-        "--verify", "verification__auto_verify", help="Let Claude review a completion claim before it counts."
+    "What Claude may do": (
+        options.setting_option("claude.permission_mode", "--permission-mode", metavar="MODE"),
+        click.option(
+            "--allow", multiple=True, metavar="TOOL", help="Allow a tool, for example 'Bash(npm test:*)'. Repeatable."
+        ),
+        options.dangerous_option,
+        options.setting_option("sandbox.kind", "--sandbox", metavar="KIND", more="none, bwrap, docker or podman."),
+        options.setting_option("worktree", "--worktree", metavar="[BRANCH[:BASE]]", otherwise="auto"),
     ),
-    options.setting_option("worktree", "--worktree", metavar="[BRANCH[:BASE]]", otherwise="auto"),
-    options.accept_option,
-    options.flag("--reset", help="Continue after the breaker stopped the task; its counters restart at 0."),
-    options.dry_run_option,
-    click.option(
-        "--cassette",
-        metavar="RUN",
-        shell_complete=completion.runs,
-        help="With --dry-run: play this recorded run (its id or number) instead of Claude.",
+    "Proof": (
+        options.check_option,
+        options.switch(
+            "--verify", "verification__auto_verify", help="Let Claude review a completion claim before it counts."
+        ),
+        options.accept_option,
     ),
-    options.flag("--again", help="Run a task even if it is completed."),
-    options.detailed_option,
-    options.flag("--detach", help="Run it without this terminal; `attach` shows it."),
-    options.flag("--watch", help="Run it without this terminal, and open `watch` on it."),
-)
+    "Claude": (
+        options.setting_option("claude.model", "--model", metavar="NAME"),
+        options.setting_option("session", "--session", metavar="MODE", more="fresh or resume."),
+    ),
+    "Run again, or try it out": (
+        options.flag("--reset", help="Continue after the breaker stopped the task; its counters restart at 0."),
+        options.dry_run_option,
+        click.option(
+            "--cassette",
+            metavar="RUN",
+            shell_complete=completion.runs,
+            help="With --dry-run: play this recorded run (its id or number) instead of Claude.",
+        ),
+        options.flag("--again", help="Run a task even if it is completed."),
+    ),
+    "While it runs": (
+        options.switch("--attended", help="Ask on the terminal before each iteration: go, skip, note, stop."),
+        options.flag("--detach", help="Run it without this terminal; `attach` shows it."),
+        options.flag("--watch", help="Run it without this terminal, and open `watch` on it."),
+    ),
+    "Output": (
+        options.verbose_option,
+        options.quiet_option,
+        options.setting_option("output", "--output", metavar="LEVEL", more="quiet, progress or verbose."),
+        options.detailed_option,
+    ),
+}
+"""The options that `run`, `plan` and `build` share, in the order of the help page."""
+_TITLES = {"json": "Output"} | {
+    click.command()(option(lambda: None)).params[0].name: title
+    for title, section in _SECTIONS.items()
+    for option in section
+}
+"""The section of each option, by the name of its parameter."""
+
+
+def run_options(function: options.Function) -> options.Function:
+    """Declare them."""
+    for option in reversed([option for section in _SECTIONS.values() for option in section]):
+        function = option(function)
+    return function
 
 
 class RunCommand(click.Command):
-    """`run`, `plan` and `build`: their help shows the options in sections. Those that no section names come last."""
-
-    _SECTIONS: ClassVar[Mapping[str, Sequence[str]]] = {
-        "Limits (TIME is 90, 90s, 5m or 1h30m)": (
-            *("--max-iterations", "--max-cost", "--max-duration", "--max-turns"),
-            *("--delay", "--no-delay", "--stagnation-threshold"),
-        ),
-        "What Claude may do": (
-            *("--permission-mode", "--allow", "--dangerously-skip-permissions", "--sandbox", "--worktree"),
-        ),
-        "Proof": ("--check", "--verify", "--accept-changes"),
-        "Claude": ("--model", "--session"),
-        "Run again, or try it out": ("--again", "--reset", "--dry-run", "--cassette"),
-        "While it runs": ("--attended", "--detach", "--watch"),
-        "Output": ("--verbose", "--quiet", "--output", "--json", "--detailed-exit-code"),
-    }
+    """`run`, `plan` and `build`: their help shows the options in sections. What is one command's own comes last."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        rows: dict[str, list[tuple[str, str]]] = {title: [] for title in (*self._SECTIONS, "Other")}
+        rows: dict[str, list[tuple[str, str]]] = {title: [] for title in (*_SECTIONS, "Other")}
         for option in self.get_params(ctx):
             row = option.get_help_record(ctx) if isinstance(option, click.Option) else None
             if row is not None:
-                named = (title for title, flags in self._SECTIONS.items() if not {*flags}.isdisjoint(option.opts))
-                rows[next(named, "Other")].append(row)
+                rows[_TITLES.get(option.name, "Other")].append(row)
         for title, found in rows.items():
             if found:
                 with formatter.section(title):
                     formatter.write_dl(found)
-
-
-def run_options(function: options.Function) -> options.Function:
-    """The options that `run`, `plan` and `build` share, in the order of the help page."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
 
 
 @options.command("run", workspace=False, cls=RunCommand, json=_JSON)
