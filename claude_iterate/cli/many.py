@@ -139,7 +139,7 @@ def _line(run: OneRun, at: float, width: int) -> str:
     items = items_done(state)
     parts = (
         _activity(run, at),
-        f"{items.done}/{items.total} items" if items is not None else "",
+        f"{items.completed}/{items.total} items" if items is not None else "",
         formats.duration(max(0.0, at - state.started_at)) if state.started_at else "",
         formats.cost(state.cost_usd + state.spending.cost_usd, state.cost_is_lower_bound) if state.cost_usd else "",
     )

@@ -127,13 +127,11 @@ def compose(state: RunState, now: float, stop: StopSettings | None = None) -> st
     most = state.run.max_iterations
     parts = [f"[{number}/{most}]" if most else f"[{number}]"]
     if (items := items_done(state)) is not None:
-        filled = CELLS * min(items.done, items.total) // items.total
-        parts[0] += f" {'█' * filled}{'░' * (CELLS - filled)} {items.done}/{items.total}"
+        filled = CELLS * min(items.completed, items.total) // items.total
+        parts[0] += f" {'█' * filled}{'░' * (CELLS - filled)} {items.completed}/{items.total}"
     parts.append(age(now))
-    spent = state.spending
-    if cost := state.cost_usd + spent.cost_usd:
-        more = "+" if state.cost_is_lower_bound or spent.at_least else ""
-        parts.append(f"{money(cost)}{more}")
+    if (spent := state.spent).cost_usd:
+        parts.append(f"{money(spent.cost_usd)}{'+' if spent.at_least else ''}")
     if stop is not None and (close := run_lines.close_counters(state.breaker, stop)):
         parts.append(close)
     return " · ".join(parts)

@@ -86,7 +86,7 @@ def _facts(state: RunState, project: str, report_url: str) -> dict[str, Any]:
     if state.finished is not None and state.finished.known_by:
         facts["knownBy"] = state.finished.known_by
     if items is not None:
-        facts["progress"] = {"completed": items.done, "total": items.total}
+        facts["progress"] = msgspec.to_builtins(items)
     return facts
 
 

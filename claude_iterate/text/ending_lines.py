@@ -64,7 +64,9 @@ def totals(finished: RunFinished, state: RunState) -> str:
     if state.started is None or state.started.purpose == "run":
         parts = [f"Iterations: {finished.iterations}"]
         if (items := items_done(state)) is not None:
-            parts.append(f"{'Tasks' if items.of_plan else 'Items'}: {items.done}/{items.total}")
+            plan = state.plans.now
+            noun = "Tasks" if plan is not None and plan.tasks else "Items"
+            parts.append(f"{noun}: {items.completed}/{items.total}")
     parts.append(f"Time: {duration(finished.duration)}")
     if (work := state.work).measured:
         commits = f", {plural(work.commits, 'commit')}" if work.commits else ""

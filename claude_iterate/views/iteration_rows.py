@@ -14,11 +14,10 @@ from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.formats import moment
 from claude_iterate.core.outcomes.call import Call, Spending
 from claude_iterate.core.outcomes.classes import is_done_again
-from claude_iterate.core.reports.status import Status
-from claude_iterate.core.state.condition import counted_items
+from claude_iterate.core.state.condition import Progress, counted_items
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.text.run_lines import denied_call
-from claude_iterate.workspace.run_summary import Progress, TokenCounts, counts
+from claude_iterate.workspace.run_summary import TokenCounts, counts
 
 _MESSAGE = 500
 """Characters that are kept of how an iteration ended: there may be thousands of rows."""
@@ -138,7 +137,7 @@ class IterationRows:
     @property
     def other(self) -> Spending:
         """What calls cost that were no iterations: reviews, one-off calls, the one under way included."""
-        return self._other if self._begun is not None else _sum(self._other, self._state.spending)
+        return self._other if self._begun is not None else self._other + self._state.spending
 
     def take(self, entry: events.Entry, before: RunState, after: RunState) -> None:
         """One more entry, and the states before and after it."""
@@ -165,10 +164,10 @@ class IterationRows:
                 self.ended.append(_finish_row(begun, event, before))
                 self._begun = None
             case events.ReviewFinished() | events.OneOffCallFinished():
-                self._other = _sum(self._other, Spending(event.cost_usd, at_least=event.cost_is_lower_bound))
+                self._other += Spending(event.cost_usd, at_least=event.cost_is_lower_bound)
             case events.PlanRead() if self.ended:
                 row = self.ended[-1]
-                self.ended[-1] = replace(row, progress=_progress(None, event) or row.progress)
+                self.ended[-1] = replace(row, progress=counted_items(None, event) or row.progress)
             case events.WorkMeasured():
                 self._add_measure(event, after)
             case events.VerificationFinished() if not self.ended:
@@ -201,15 +200,6 @@ class IterationRows:
         )
 
 
-def _progress(status: Status | None, plan: events.PlanRead | None) -> Progress | None:
-    items = counted_items(status, plan)
-    return Progress(items.done, items.total) if items is not None else None
-
-
-def _sum(one: Spending, more: Spending) -> Spending:
-    return Spending(one.cost_usd + more.cost_usd, at_least=one.at_least or more.at_least)
-
-
 def _with_cost(row: Row, spent: Spending) -> Row:
     return replace(
         row,
@@ -228,7 +218,7 @@ def _finish_row(row: Row, event: events.IterationFinished, before: RunState) -> 
         duration=round(event.duration, 3),
         turns=event.turns,
         tools=event.tools,
-        progress=_progress(status, before.plans.now),
+        progress=counted_items(status, before.plans.now),
         worked=status.worked if status else None,
         complete=status.complete if status else None,
         outcome=str(event.outcome.kind),

@@ -146,7 +146,7 @@ def summary(seen: Seen, at: float) -> Summary:
         seen.name,
         seen.words,
         "".join(activity(seen, at)),
-        f"{items.done}/{items.total}" if items is not None else "",
+        f"{items.completed}/{items.total}" if items is not None else "",
         iteration(story.state),
         age(run_time(seen, at)),
         cost_so_far(story.state),
@@ -182,7 +182,7 @@ def _head(seen: Seen, story: Story, at: float) -> list[Line]:
     dry = " (dry run)" if story.started is not None and story.started.dry_run else ""
     found = [Line(f"{seen.name}: {seen.words}{dry} · {iteration(state)} · {age(run_time(seen, at))}", seen.tone)]
     if items is not None and seen.condition != "new_task":
-        done = min(items.done, items.total)
+        done = min(items.completed, items.total)
         filled = _BAR * done // items.total
         left = f" · left: {time_left(story)}" if seen.alive else ""
         found.append(Line(f"{'█' * filled}{'░' * (_BAR - filled)} {done}/{items.total}{left}"))
@@ -215,7 +215,7 @@ def _figures(seen: Seen, story: Story, at: float) -> list[str]:
     that the next iteration finds."""
     rows, state, work = story.rows.every(), story.state, story.state.work
     found = [f"Cost: {cost_so_far(state)} {sparks([row.known_cost_usd for row in rows])}".rstrip()]
-    if used := tokens_so_far(state):
+    if used := state.spent.tokens.total:
         found.append(f"Tokens: {short_count(used)} {sparks([float(row.tokens.total) for row in rows])}".rstrip())
     if work.files_changed or work.commits:
         found.append(f"Work: {plural(work.files_changed, 'changed file')}, {plural(work.commits, 'commit')}")
@@ -251,13 +251,7 @@ def activity(seen: Seen, at: float) -> tuple[str, str]:
 
 def cost_so_far(state: RunState) -> str:
     """What the run has cost so far, the call under way included."""
-    spent = state.spending
-    return cost(state.cost_usd + spent.cost_usd, state.cost_is_lower_bound or spent.at_least)
-
-
-def tokens_so_far(state: RunState) -> int:
-    """The tokens so far, those of the call under way included."""
-    return (state.tokens + state.spending.tokens).total
+    return cost(state.spent.cost_usd, state.spent.at_least)
 
 
 def window_use(window: LimitReported) -> str:
@@ -292,7 +286,7 @@ def time_left(story: Story) -> str:
         # How many were done before the first one is not known: it only says where the others began.
         before, rows = rows[0][0].completed, rows[1:]
     done = rows[-1][0].completed - before if rows else 0
-    left = items.total - items.done
+    left = items.total - items.completed
     if done <= 0 or left < 0:
         return "not known"
     return f"about {duration(left * sum(took for _, took in rows) / done)}"

@@ -20,7 +20,7 @@ from claude_iterate.views.settings_view import as_words, short_count
 from claude_iterate.views.story import EvidenceView, verdict
 from claude_iterate.views.workspace_view import WorkspaceView
 from claude_iterate.workspace.run_folder.run_lock import Holder
-from claude_iterate.workspace.run_summary import Waiting
+from claude_iterate.workspace.run_summary import CurrentWait
 
 _TOOL = 80
 """Characters of what Claude is doing."""
@@ -146,7 +146,7 @@ def _status(view: WorkspaceView, now: float) -> str:
     return state_words(view.state, view.known_by)
 
 
-def _waiting_words(wait: Waiting, now: float) -> str:
+def _waiting_words(wait: CurrentWait, now: float) -> str:
     return f"waiting until {local_times.day_and_time(wait.until, now)} ({run_lines.words_for(wait.why).short})"
 
 

@@ -18,6 +18,7 @@ from claude_iterate.core.rules.breaker import counters
 from claude_iterate.core.rules.next_steps import rename_workspace
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import stop_settings
+from claude_iterate.core.state.condition import Progress, counted_items
 from claude_iterate.core.tones import UNPROVEN
 from claude_iterate.project.worktrees import remains
 from claude_iterate.text.ending_lines import next_run
@@ -32,7 +33,7 @@ from claude_iterate.workspace.metadata_updates import refresh_from_journals
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import run_lock, status_file
 from claude_iterate.workspace.run_folder.run_lock import Holder
-from claude_iterate.workspace.run_summary import PlanCounts, Progress, RunSummary, Waiting, progress, summarise
+from claude_iterate.workspace.run_summary import CurrentWait, PlanCounts, RunSummary, summarise
 
 STATUSES = ("in_progress", "completed", "error", "running", "interrupted", "damaged")
 """The original's three words, and what they cannot say: running now, cut off by a crash, unreadable."""
@@ -341,7 +342,7 @@ class WorkspaceRow(msgspec.Struct, frozen=True, rename="camel"):
     next: str | None = None
     """The next step after the last run, as a command for a shell; empty when there is nothing to do."""
     cost_usd: float | None = None
-    waiting: Waiting | None = None
+    waiting: CurrentWait | None = None
     created: str | None = None
     last_run: str | None = None
     cost_is_lower_bound: bool = False
@@ -429,4 +430,4 @@ def _progress(found: WorkspaceState, layout: Layout) -> Progress | None:
         return run.progress
     reading = status_file.look(layout.status).reading  # the original kept no progress of its runs
     status = reading.status if reading is not None else None
-    return None if status is not None and status.complete and not done else progress(status)
+    return None if status is not None and status.complete and not done else counted_items(status)

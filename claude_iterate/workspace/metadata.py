@@ -13,10 +13,11 @@ import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.core.settings.modes import MODES
+from claude_iterate.core.state.condition import Progress
 from claude_iterate.errors import NewerFormat, SettingsProblem, WorkspaceProblem
 from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.run_summary import PlanCounts, Progress, WorktreeSummary
+from claude_iterate.workspace.run_summary import PlanCounts, WorktreeSummary
 
 FORMAT = 3
 """Our format. The original wrote no format number."""

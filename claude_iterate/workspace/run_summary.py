@@ -13,11 +13,10 @@ import msgspec
 from claude_iterate.core import formats
 from claude_iterate.core.events import ProofChange, RunStarted, Tokens
 from claude_iterate.core.events.enums import Reason, ending_of
-from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.endings import with_words
 from claude_iterate.core.rules.next_steps import KILLED, continue_command
 from claude_iterate.core.state.carry_over import carry_over, carry_over_breaker, recent_calls
-from claude_iterate.core.state.condition import condition, items_done
+from claude_iterate.core.state.condition import Progress, condition, items_done
 from claude_iterate.core.state.run_state import RunState
 
 _UNKNOWN = RunStarted("", "", "loop", 0, 0, "", "", ())
@@ -38,13 +37,6 @@ class TokenCounts(msgspec.Struct, frozen=True, rename="camel"):
         return sum(msgspec.structs.astuple(self))
 
 
-class Progress(msgspec.Struct, frozen=True, rename="camel"):
-    """How many items of the task are done, as the report says; in the modes plan and build, tasks of the plan."""
-
-    completed: int
-    total: int
-
-
 class PlanCounts(msgspec.Struct, frozen=True, rename="camel"):
     """The tasks of the plan by state, as the run last read it."""
 
@@ -53,7 +45,7 @@ class PlanCounts(msgspec.Struct, frozen=True, rename="camel"):
     done: int
 
 
-class Waiting(msgspec.Struct, frozen=True):
+class CurrentWait(msgspec.Struct, frozen=True):
     """What a run waits for (usage_limit, transient, rate_limit, away, reserve, pace, schedule, failures) and until when
     (ISO 8601, UTC)."""
 
@@ -153,7 +145,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The next step, as a command for a shell; empty when there is nothing to do."""
     last_error: str
     paused: bool
-    waiting: Waiting | None
+    waiting: CurrentWait | None
     progress: Progress | None
     claims: int
     proven: bool | None
@@ -173,10 +165,9 @@ def summarise(kind: type[Summary], run: str, state: RunState, running: bool, **m
     started, finished = state.started or _UNKNOWN, state.finished
     over = finished is not None and not running
     failed = state.last_outcome if state.last_outcome and state.last_outcome.kind != "ok" else None
-    spent, proof = state.spending, state.proof
+    spent, proof = state.spent, state.proof
     real = not started.dry_run  # what a dry run says of money and proof is made up
     handed = carry_over(state) if real else started.carried
-    items = items_done(state)
     return kind(
         id=run,
         purpose=started.purpose,
@@ -193,16 +184,16 @@ def summarise(kind: type[Summary], run: str, state: RunState, running: bool, **m
         condition=condition(state, alive=running),
         total_iterations=state.total_iterations,
         dry_run=started.dry_run,
-        cost_usd=state.cost_usd + spent.cost_usd if real else 0.0,
-        cost_is_lower_bound=real and (state.cost_is_lower_bound or spent.at_least),
+        cost_usd=spent.cost_usd if real else 0.0,
+        cost_is_lower_bound=real and spent.at_least,
         total_cost_usd=handed.cost_usd,
         total_cost_is_lower_bound=handed.cost_is_lower_bound,
-        tokens=counts(state.tokens + spent.tokens) if real else TokenCounts(),
+        tokens=counts(spent.tokens) if real else TokenCounts(),
         **_ending(state, running),
         last_error=f"{failed.kind}: {failed.message}" if failed and failed.message else "",
         paused=state.paused and not finished,
-        waiting=Waiting(state.wait.why, formats.moment(state.wait.until)) if state.wait and not finished else None,
-        progress=Progress(items.done, items.total) if items is not None else None,
+        waiting=CurrentWait(state.wait.why, formats.moment(state.wait.until)) if state.wait and not finished else None,
+        progress=items_done(state),
         claims=state.claim.judged,
         proven=proof.passed if proof is not None and real else None,
         known_by=(finished.known_by or None) if finished else None,
@@ -266,11 +257,6 @@ def changes(found: Iterable[ProofChange]) -> tuple[ChangeView, ...]:
 def counts(tokens: Tokens) -> TokenCounts:
     """Tokens in the form that readers see."""
     return msgspec.convert(tokens, TokenCounts, from_attributes=True)
-
-
-def progress(status: Status | None) -> Progress | None:
-    """How far a report says the work is; None when it counts nothing."""
-    return Progress(status.completed or 0, status.total) if status is not None and status.total else None
 
 
 def _moment(at: float) -> str | None:

@@ -12,12 +12,13 @@ from claude_iterate.core import events
 from claude_iterate.core.events import Entry, Event
 from claude_iterate.core.events.enums import Kind, Reboot, Why
 from claude_iterate.core.reports.status import Status
+from claude_iterate.core.state.condition import Progress
 from claude_iterate.views import history_view, run_view
 from claude_iterate.views.history_view import history_of, settle_claims
 from claude_iterate.views.iteration_rows import FileCounts, TestsView
 from claude_iterate.views.story import RECENT, FollowedJournal, RunRecords, Story, story_from_entries
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.run_summary import Progress, RunSummary, summarise
+from claude_iterate.workspace.run_summary import RunSummary, summarise
 
 RUN = "000001-20261117-000000-abcdef"
 STARTED = events.RunStarted(RUN, "w", "loop", 9, 1, "h", "0", ("claude",))

@@ -27,6 +27,11 @@ class Spending(msgspec.Struct, frozen=True):
     tokens: events.Tokens = events.Tokens()
     at_least: bool = False
 
+    def __add__(self, other: Spending) -> Spending:
+        """Sum over calls."""
+        both = self.cost_usd + other.cost_usd, self.tokens + other.tokens
+        return Spending(*both, self.at_least or other.at_least)
+
 
 class Call(msgspec.Struct, frozen=True):
     """One call; `number` is the iteration's, 0 for a review or a one-off call; `resumes` is the session it resumed."""

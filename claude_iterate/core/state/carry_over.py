@@ -14,8 +14,8 @@ from claude_iterate.core.state.run_state import RunState
 
 def carry_over(state: RunState) -> Carried:
     """What the next run has to know of this one and of all before it."""
-    spent = state.spending
-    cost, partly = state.total_cost_usd + spent.cost_usd, state.total_is_lower_bound or spent.at_least
+    spent, before = state.spent, state.carried
+    cost, partly = before.cost_usd + spent.cost_usd, before.cost_is_lower_bound or spent.at_least
     worked = state.iterations > 0 or (state.proof is not None and state.proof.passed)
     # The next iteration has to read what a proof found, even if it is one of another run.
     findings = state.findings if state.proof is not None and not state.proof.passed else ""
@@ -67,16 +67,16 @@ def _replaced(state: RunState) -> tuple[str, ...]:
 
 def resume_from(run: str, state: RunState, elapsed: float) -> Resumed:
     """What a run takes over from this one, which was killed. The iteration under way is repeated, with its number."""
-    spent, judged = state.spending, _is_judged(state)
+    spent, judged = state.spent, _is_judged(state)
     claimed = state.last_status is not None and state.last_status.complete
     waited_for = state.last_outcome is not None and state.last_outcome.kind in _WAITED_FOR
     return Resumed(
         run,
         elapsed=state.elapsed_before + elapsed,
         iterations=state.iterations,
-        cost_usd=state.cost_usd + spent.cost_usd,
-        cost_is_lower_bound=state.cost_is_lower_bound or spent.at_least,
-        tokens=state.tokens + spent.tokens,
+        cost_usd=spent.cost_usd,
+        cost_is_lower_bound=spent.at_least,
+        tokens=spent.tokens,
         findings=state.findings,
         last_status=state.last_status if claimed and not judged else None,
         last_outcome=state.last_outcome if waited_for else None,

@@ -81,24 +81,23 @@ def live(state: RunState) -> Live:
     return "running" if begun else "starting"
 
 
-class Items(msgspec.Struct, frozen=True):
-    """So many of so many; `of_plan`: they are tasks of the plan."""
+class Progress(msgspec.Struct, frozen=True):
+    """How many items of the task are done, as the report says; in the modes plan and build, tasks of the plan."""
 
-    done: int
+    completed: int
     total: int
-    of_plan: bool = False
 
 
-def items_done(state: RunState) -> Items | None:
+def items_done(state: RunState) -> Progress | None:
     """As the run has it now; None when nothing is counted."""
     return counted_items(state.status, state.plans.now)
 
 
-def counted_items(status: Status | None, plan: PlanRead | None) -> Items | None:
+def counted_items(status: Status | None, plan: PlanRead | None = None) -> Progress | None:
     """What plan or report count."""
     if plan is not None and plan.tasks:
-        return Items(plan.done, plan.tasks, True)
-    return Items(status.completed or 0, status.total) if status is not None and status.total else None
+        return Progress(plan.done, plan.tasks)
+    return Progress(status.completed or 0, status.total) if status is not None and status.total else None
 
 
 _WITHOUT_SECRETS = ("output", "colors", "attended", "exit_codes", "stop.")

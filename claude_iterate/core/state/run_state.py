@@ -133,6 +133,11 @@ class RunState(msgspec.Struct, frozen=True):
         return self.call.spending if self.call is not None else Spending()
 
     @property
+    def spent(self) -> Spending:
+        """What the run cost and used so far, the call under way included."""
+        return Spending(self.cost_usd, self.tokens, self.cost_is_lower_bound) + self.spending
+
+    @property
     def total_is_lower_bound(self) -> bool:
         """Of some calls of the workspace only a part of the cost is known."""
         return self.carried.cost_is_lower_bound or self.cost_is_lower_bound

@@ -97,7 +97,7 @@ def _live_card(seen: Seen, at: float) -> Card:
     if story is None or story.started is None:
         return Card(seen.name, seen.condition, "live")
     items, facts = items_done(story.state), (iteration(story.state), cost_so_far(story.state))
-    done, total = (min(items.done, items.total), items.total) if items is not None else (0, 0)
+    done, total = (min(items.completed, items.total), items.total) if items is not None else (0, 0)
     return Card(seen.name, seen.words, "live", done, total, " · ".join(facts), story.now(at).tool or "")
 
 

@@ -186,7 +186,7 @@ def _figures(picture: RunPicture, story: Story) -> list[tuple[str, str]]:
     """Those that are known; what there is none of is not shown."""
     state, work, context = story.state, story.state.work, story.state.session.context
     dry_run = story.started is not None and story.started.dry_run
-    used = watched_workspace.tokens_so_far(state)
+    used = state.spent.tokens.total
     found = {
         "Cost": "none: a dry run" if dry_run else watched_workspace.cost_so_far(state),
         "Tokens": "" if dry_run or not used else short_count(used),
