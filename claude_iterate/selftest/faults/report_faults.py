@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 
-from claude_iterate.selftest.harness import interventions
 from claude_iterate.selftest.harness.fault import Expected, Fault, FaultProject
-from claude_iterate.selftest.harness.script_steps import COMPLETE, GO, UNFINISHED, Step, finish, proceed, report_nothing
+from claude_iterate.selftest.harness.script_steps import COMPLETE, UNFINISHED, Step, finish, proceed, report_nothing
 
 TWICE = Expected(outcomes=("ok", "ok"))
 _CLAIM = json.dumps({"complete": True, "summary": "of last week"})
@@ -19,15 +17,6 @@ def _write(text: str, path: str = ".status.json", in_place: bool = True) -> Step
 
 def _add_claim(project: FaultProject) -> None:
     project.layout.status.write_text(_CLAIM)
-
-
-def _no_report(
-    what: str, danger: str, *between: Step, prepare: Callable[[FaultProject], None] = lambda _project: None
-) -> Fault:
-    """Good calls in which Claude reports nothing and changes nothing: the second one ends the run."""
-    idle, after_two = Expected("no_progress", 1, ("ok", "ok")), {"stop.no_progress": 2}
-    says = ("Iteration 1: Claude wrote no report", "No progress in 2 iterations in a row")
-    return Fault(what, danger, (report_nothing(*between),), idle, settings=after_two, prepare=prepare, says=says)
 
 
 FAULTS = {
@@ -54,29 +43,14 @@ FAULTS = {
             ),
         ),
     ),
-    "status-huge": Fault(
-        "a status file of 2 MB",
-        "A mistake of the model would fill the memory or end the run.",
-        (report_nothing(_write('{"complete": true, "notes": "' + "x" * 2_000_000 + '"}')), finish()),
-        TWICE,
-    ),
-    "status-wrong-types": Fault(
-        "wrong types in every optional field",
-        "A finished task would never end because of a mistake in its report.",
-        (
-            report_nothing(
-                {"status": {"complete": True, "progress": "9 of 9", "worked": "yes", "summary": 5, "blockers": {}}}
-            ),
-        ),
-    ),
-    "status-untrue-types": Fault(
-        "`complete` as a text",
-        'The text "false" would end the task.',
-        (report_nothing({"status": {"complete": "true"}}), finish()),
-        TWICE,
-    ),
-    "status-stale": _no_report(
-        "a claim of completion from last week", "A new run would end at once.", prepare=_add_claim
+    "status-stale": Fault(
+        "a claim of completion from last week",
+        "A new run would end at once.",
+        (report_nothing(),),
+        Expected("no_progress", 1, ("ok", "ok")),
+        settings={"stop.no_progress": 2},
+        prepare=_add_claim,
+        says=("Iteration 1: Claude wrote no report", "No progress in 2 iterations in a row"),
     ),
     "status-replaced": Fault(
         "a report that is replaced, removed and written again",
@@ -88,11 +62,6 @@ FAULTS = {
         "A withdrawn claim would end the task.",
         (report_nothing(COMPLETE, {"sleep": 0.2}, {"remove": ".status.json"}), finish()),
         TWICE,
-    ),
-    "status-folder": _no_report(
-        "a folder in place of the status file",
-        "A mistake of the model would crash the runner.",
-        _write("x", ".status.json/x"),
     ),
     "instructions-edited": Fault(
         "the user edits the instructions during the run",
@@ -110,22 +79,6 @@ FAULTS = {
         TWICE,
         says=("Restored the workspace, which was deleted during iteration 1",),
         events={"IterationFinished": 2},
-    ),
-    "control-junk": Fault(
-        "junk in the folder for requests to the runner",
-        "A stray file would stop the run, or make it ignore requests.",
-        (
-            finish(
-                _write('{"run": "another", "verb": "stop", "now": true}', "control/3.json"),
-                _write("{", "control/1.json"),
-                _write("[" * 100_000, "control/2"),
-                _write("x", "control/folder/x"),
-                GO,
-            ),
-        ),
-        intervention=interventions.during(once="Warned"),
-        says=("Ignored",),
-        events={"StopRequested": 0},
     ),
     "metadata-torn": Fault(
         "Claude damages .metadata.json",

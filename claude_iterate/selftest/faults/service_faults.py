@@ -38,20 +38,11 @@ def _denial(*report: Step) -> list[Step]:
     return [INIT, message("Denied."), *report, {"result": {"permission_denials": [denial], "total_cost_usd": 0.01}}]
 
 
-def _failing_result(subtype: str) -> list[Step]:
-    return [INIT, {"result": {"subtype": subtype, "is_error": True, "total_cost_usd": 0.01}}]
-
-
 ONCE = Expected(outcomes=("usage_limit", "ok"))
 _LIMIT = "You've hit your session limit"
 _WORDS = "We hit the 5-hour limit, resets 3pm. API Error: 429 usage limit reached|1999999999"
-_NEARLY_USED_UP = {"rateLimitType": "five_hour", "utilization": 0.97, "overageStatus": "rejected"}
 _PROBE = 300.0
 """How long a run waits before it tries again when the reset is unknown."""
-
-
-def _window(**info: object) -> Step:
-    return {"event": {"type": "rate_limit_event", "rate_limit_info": info}}
 
 
 FAULTS = {
@@ -105,14 +96,6 @@ FAULTS = {
         (api_error("API Error: 400 prompt is too long", 400, "invalid_request"), finish()),
         Expected(outcomes=("refused", "ok")),
     ),
-    "iteration-money-spent": Fault(
-        "one iteration reaches its cost limit",
-        "One expensive item would end the run.",
-        (_failing_result("error_max_budget_usd"), finish()),
-        Expected(outcomes=("budget", "ok")),
-        settings={"limits.max_cost_per_iteration_usd": 0.01},
-        costs=0.02,
-    ),
     "limit-with-reset": Fault(
         "a usage limit that ends in 2 s",
         "A limit that resets at midnight would cost the whole night.",
@@ -139,16 +122,6 @@ FAULTS = {
                 {"status": {"complete": True, "summary": _WORDS}},
                 {"result": {"result": _WORDS}},
             ],
-        ),
-        Expected(outcomes=("ok", "ok")),
-        events={"WaitStarted": 0},
-    ),
-    "limit-warning": Fault(
-        "a window that is nearly used up, without overage",
-        "A warning would be mistaken for a limit, and hours would be lost.",
-        (
-            proceed(_window(status="allowed", **_NEARLY_USED_UP)),
-            finish(_window(status="allowed_warning", **_NEARLY_USED_UP)),
         ),
         Expected(outcomes=("ok", "ok")),
         events={"WaitStarted": 0},

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from claude_iterate.selftest.harness.fault import Expected, Fault, FaultProject
-from claude_iterate.selftest.harness.script_steps import COMPLETE, INIT, UNFINISHED, Step, finish, message
+from claude_iterate.selftest.harness.script_steps import COMPLETE, INIT, Step, finish, message
 
 LONG_TASK = "- one line of a very long task, with {{ braces }} and $& in it\n" * 4000
 _STACK = "".join(f"    at step{number:03} (node:internal/process:{number}:1)\n" for number in range(88))
 """A reason and this are the last 3900 bytes that Claude prints: nearly all that the run keeps."""
 _DEPTHS = (300, 950, 5000)
-
-
-def _raw(data: bytes) -> Step:
-    return {"raw": data.decode("utf-8", "surrogateescape")}
 
 
 def _long_agents_file(project: FaultProject) -> None:
@@ -61,16 +57,6 @@ FAULTS = {
         (finish({"flood": {"lines": 1, "bytes": 150_000_000}}),),
         events={"GarbageSeen": 1},
     ),
-    "invalid-utf8": Fault(
-        "bytes that are not UTF-8",
-        "One invalid byte in the output of a tool would end the run.",
-        (finish(_raw(b"\xff\xfe\xc3(\xc3(\n"), _raw(b'{"type":"assistant","message":"\xed\xa0\x80"}\n')),),
-    ),
-    "nul-bytes": Fault(
-        "NUL bytes between and within lines",
-        "A binary file in Claude's output would end the run.",
-        (finish(_raw(b"\0\0\0\n"), message("a \0 in a sentence")),),
-    ),
     "stderr-then-crash": Fault(
         "1 MB on standard error, then the reason of a crash",
         "The reason would be lost in the noise, which would fill the memory.",
@@ -116,12 +102,6 @@ FAULTS = {
         ([INIT, message("I am nearly"), {"exit": 0}], finish()),
         Expected(outcomes=("crash", "ok")),
     ),
-    "result-twice": Fault(
-        "two results in one call",
-        "The cost of an iteration would be counted twice.",
-        ([INIT, {"result": {"total_cost_usd": 0.5}}, COMPLETE, {"result": {"total_cost_usd": 0.75}}],),
-        costs=0.75,
-    ),
     "result-late": Fault(
         "a result, a background task that continues, a second result",
         "Work in the background would be interrupted and lost.",
@@ -130,24 +110,5 @@ FAULTS = {
         settings={"timeouts.result_grace": "5s"},
         flags=("-m", "1"),
         events={"CutStarted": 0, "ResultReported": 2, "ResultReported text=first": 1, "ResultReported text=second": 1},
-    ),
-    "result-unended": Fault(
-        "a result without a line end",
-        "The run would wait for the rest of the line and lose the result.",
-        ([INIT, COMPLETE, {"raw": '{"type":"result","subtype":"success","is_error":false,"result":"bye"}'}],),
-    ),
-    "odd-costs": Fault(
-        "costs that are negative, texts, or absurdly large",
-        "One bad number would use up the budget, or refund it.",
-        (
-            [INIT, UNFINISHED, {"result": {"total_cost_usd": -5}}],
-            [INIT, UNFINISHED, {"result": {"total_cost_usd": "0.50"}}],
-            [INIT, UNFINISHED, {"result": {"total_cost_usd": 1e300}}],
-            finish(),
-        ),
-        Expected(outcomes=("ok", "ok", "ok", "ok")),
-        # None of them is a price. They are unknown, and the sum is called a lower bound.
-        costs=0.01,
-        flags=("--max-cost", "1"),
     ),
 }
