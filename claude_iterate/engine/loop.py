@@ -20,7 +20,7 @@ from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.hooks import Hooks
 from claude_iterate.engine.iteration import run_iteration
 from claude_iterate.engine.keep_awake import Awake
-from claude_iterate.engine.mailbox import Dispatcher, Inbox, Signalled, StatusTouched, Steering
+from claude_iterate.engine.mailbox import Dispatcher, Signalled, StatusTouched
 from claude_iterate.engine.measuring import Measuring, start_measuring
 from claude_iterate.engine.proof import Proof
 from claude_iterate.engine.proof_definition import Definition
@@ -29,7 +29,7 @@ from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.engine.schema_call import make_one_off_call
 from claude_iterate.engine.status_reports import StatusReports
 from claude_iterate.engine.stop_conditions import StopConditions
-from claude_iterate.engine.supervisor import Orphans, Supervisor
+from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.errors import ExpectedError
 from claude_iterate.system import processes, signals
 from claude_iterate.workspace import plan_file, task_file
@@ -70,10 +70,9 @@ class Engine:
         self._task = task_file.StartingTask(spec.layout.instructions, spec.before.carried.replaced)
         self._reports = StatusReports(spec, recorder)
         self._conditions = StopConditions(spec.settings.stop, recorder)
-        self._inbox = Inbox()
         self._watch = contextlib.ExitStack()
         self._watched: Identity | None = None
-        self._steering = Steering(spec, recorder)
+        self._dispatcher = Dispatcher(spec, recorder, self._reports)
         self._summarise = summarise
 
     @property
@@ -84,20 +83,20 @@ class Engine:
         """From the first event to the last. Whatever happens in between, no process of the run is left."""
         # Left in reverse order, each step whatever became of the one before.
         with contextlib.ExitStack() as afterwards:
-            afterwards.callback(signals.on_stop_signals(lambda name: self._inbox.post(Signalled(name))))
+            afterwards.callback(signals.on_stop_signals(lambda name: self._dispatcher.inbox.post(Signalled(name))))
             afterwards.callback(self._summarise_end)
-            dispatcher, supervisor = self._prepare(afterwards)
+            supervisor = self._prepare(afterwards)
             self._measuring = start_measuring(supervisor)
             self._record_start()
             self._summarise_progress()
             self._prepare_proof(supervisor)
             self._watch_reports()
             afterwards.callback(self._watch.close)
-            while self._step(dispatcher, supervisor):
+            while self._step(supervisor):
                 pass
         return self._state
 
-    def _prepare(self, afterwards: contextlib.ExitStack) -> tuple[Dispatcher, Supervisor]:
+    def _prepare(self, afterwards: contextlib.ExitStack) -> Supervisor:
         """Start what guards the processes of the run, and register how it is put away."""
         spec = self._spec
         # Children that were there before us (a container's entry point may have some) are not leftovers, and neither
@@ -109,30 +108,26 @@ class Engine:
         afterwards.callback(guardian.dismiss)
         awake = Awake(spec.run, spec.own_environ)
         afterwards.callback(awake.end)
-        orphans = Orphans(guardian, (guardian.pid, *strangers), adopts=not strangers, sandbox=spec.sandbox)
-        chores = (
-            lambda: self._keep_awake(awake, orphans),
-            orphans.remember,
+        supervisor = Supervisor(spec, self._recorder, self._dispatcher, guardian, strangers)
+        afterwards.callback(supervisor.sweep, thorough=True)
+        self._dispatcher.chores = (
+            lambda: self._keep_awake(awake, supervisor),
+            supervisor.remember_orphans,
             # A folder that came back as another one is locked as soon as it is seen.
             self._place.remember,
             lambda: self._definition.count_some() if self._definition is not None else None,
         )
-        dispatcher = Dispatcher(self._inbox, self._recorder, self._reports, self._steering, spec.tick, chores)
-        supervisor = Supervisor(spec, self._recorder, dispatcher, self._inbox.post, orphans)
-        afterwards.callback(supervisor.sweep, thorough=True)
-        return dispatcher, supervisor
+        return supervisor
 
-    def _keep_awake(self, awake: Awake, orphans: Orphans) -> None:
+    def _keep_awake(self, awake: Awake, supervisor: Supervisor) -> None:
         """A run that lasts needs a computer that does not fall asleep."""
         wanted = self._spec.settings.keep_awake and not self._spec.request.dry_run
         if wanted and not awake.begun and self._recorder.now() > _LASTING:
-            pids = awake.begin()
-            orphans.own_children += pids
-            orphans.guardian.remember(pids)
+            supervisor.add_helpers(awake.begin())
 
     def _watch_reports(self) -> None:
         """From the first call on, and again when the folder is another one; only iterations report."""
-        self._watched, post = self._place.identity, self._inbox.post
+        self._watched, post = self._place.identity, self._dispatcher.inbox.post
         self._watch.close()
         if self._spec.request.purpose == Purpose.RUN and self._spec.settings.notification.status_watch.enabled:
             failed = "Changes of the report are told at the end of each iteration only"
@@ -212,14 +207,14 @@ class Engine:
         for text, hint in self._place.news(when):
             self._recorder.record(events.Warned(text, hint))
 
-    def _step(self, dispatcher: Dispatcher, supervisor: Supervisor) -> bool:
+    def _step(self, supervisor: Supervisor) -> bool:
         """One verdict; False when the run is over."""
         facts = self._facts()
         verdict = decide(self._state, facts)
         if self._measuring is not None and self._measuring.prepares(verdict):
             return True  # the user may have said something meanwhile
         if isinstance(verdict, verdicts.Begin | verdicts.RunHook | verdicts.ProofStep | verdicts.MakeOneOffCall):
-            if dispatcher.catch_up():
+            if self._dispatcher.catch_up():
                 return True  # the user said something meanwhile; it may be `stop`
             verdict = decide_start(self._state, facts) or verdict
         waits = isinstance(verdict, verdicts.Wait | verdicts.Ask)
@@ -245,11 +240,11 @@ class Engine:
             case verdicts.MakeOneOffCall():
                 make_one_off_call(supervisor)
             case verdicts.Wait(until):
-                dispatcher.receive(until)
+                self._dispatcher.receive(until)
             case verdicts.RunHook(point, number):
                 self._hooks.run(supervisor, point, number)
             case verdicts.Ask(number):
-                self._ask(dispatcher, number)
+                self._ask(number)
             case verdicts.Finish():
                 self._hooks.run(supervisor, Point.FINISHED, self._state.iterations, verdict)
                 self._finish(verdict)
@@ -275,11 +270,11 @@ class Engine:
             self._try_to_summarise()
         self._recorder.sinks.flush()
 
-    def _ask(self, dispatcher: Dispatcher, number: int) -> None:
+    def _ask(self, number: int) -> None:
         for request in (answers := self._spec.user.ask(number)):
-            self._steering.steer(request)
+            self._dispatcher.steer(request)
         if not answers:
-            dispatcher.receive(self._recorder.now() + _ANSWER)
+            self._dispatcher.receive(self._recorder.now() + _ANSWER)
 
     def _finish(self, verdict: verdicts.Finish) -> None:
         spec = self._spec

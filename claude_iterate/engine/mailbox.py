@@ -84,16 +84,58 @@ class Inbox:
                 return None
 
 
-class Steering:
-    """What the user asks of a run: files in `control/`, keys, signals. Records each and what the rules make of it."""
+class Dispatcher:
+    """Deals with what the user asks of a run (files in `control/`, keys, signals) and with all messages but those of a
+    process, which it returns to the one who waits. `chores` are done at every look."""
 
-    def __init__(self, spec: RunSpec, recorder: Recorder) -> None:
+    def __init__(self, spec: RunSpec, recorder: Recorder, reports: StatusReports) -> None:
+        self.inbox = Inbox()
+        self.chores: Sequence[Callable[[], None]] = ()
         self._spec = spec
         self._recorder = recorder
+        self._reports = reports
         self._requests = RequestFolder(spec.layout, spec.run)
+        self._next_tick = self._next_look = 0.0
 
-    def look(self) -> None:
-        """Deal with everything that was asked for since the last look."""
+    def receive(self, until: float) -> Message | None:
+        """The next message of a process, or None when something else came or the time is there."""
+        now = self._recorder.now()
+        if now >= self._next_tick:
+            self._next_tick = now + self._spec.tick
+            self._recorder.tick()
+        if now >= self._next_look and self._look():
+            return None
+        message = self.inbox.take()
+        if message is None:
+            # About to wait: now a sync delays nothing. Claude, if it runs, is at work meanwhile.
+            self._recorder.journal.sync()
+            due = min(until, self._reports.due, self._next_tick, self._next_look)
+            message = self.inbox.take(due - self._recorder.now())
+        if message is None:
+            self._reports.look_if_due(self._recorder.now())
+            return None
+        return self._deal_with(message)
+
+    def catch_up(self) -> bool:
+        """Deal with all that has come, without waiting; True when it changed something. Claude does not run now: what
+        a process of an earlier call still says is dropped."""
+        before = self._recorder.state
+        while (message := self.inbox.take()) is not None:
+            self._deal_with(message)
+        self._look()
+        return self._recorder.state is not before
+
+    def _look(self) -> bool:
+        """Look for requests and do the chores; True when that changed something."""
+        before = self._recorder.state
+        self._next_look = self._recorder.now() + LOOK
+        self._take_requests()
+        for chore in self.chores:
+            chore()
+        return self._recorder.state is not before
+
+    def _take_requests(self) -> None:
+        """Deal with everything that the user asked for since the last look."""
         for request in self._spec.user.listen(self._recorder.state):
             self.steer(request)
         for found in self._requests.take(self._reply):
@@ -105,16 +147,11 @@ class Steering:
                 self._recorder.record(Warned(found))
 
     def steer(self, request: Requested) -> None:
-        """Do what the user asks for, by whatever means."""
+        """Record what the user asks for, by whatever means, and what the rules make of it."""
         effect = effect_of(self._recorder.state, request)
         self._recorder.record(request)
         if effect is not None:
             self._recorder.record(effect)
-        self._recorder.sinks.flush()
-
-    def signal(self, name: str) -> None:
-        """Heed a signal."""
-        self._recorder.record(stop_signal(self._recorder.state, name))
         self._recorder.sinks.flush()
 
     def _reply(self, request: Request) -> str:
@@ -123,71 +160,13 @@ class Steering:
             return ""
         return answer(Verb(request.verb), self._recorder.state, request.now, self._spec.settings.attended)
 
-
-class Dispatcher:
-    """Deals with all messages but those of a process, which it returns to the one who waits. `chores` are done at every
-    look."""
-
-    def __init__(
-        self,
-        inbox: Inbox,
-        recorder: Recorder,
-        reports: StatusReports,
-        steering: Steering,
-        tick: float,
-        chores: Sequence[Callable[[], None]] = (),
-    ) -> None:
-        self._inbox = inbox
-        self._recorder = recorder
-        self._reports = reports
-        self._steering = steering
-        self._tick = tick
-        self._chores = chores
-        self._next_tick = self._next_look = 0.0
-
-    def receive(self, until: float) -> Message | None:
-        """The next message of a process, or None when something else came or the time is there."""
-        now = self._recorder.now()
-        if now >= self._next_tick:
-            self._next_tick = now + self._tick
-            self._recorder.tick()
-        if now >= self._next_look and self._look():
-            return None
-        message = self._inbox.take()
-        if message is None:
-            # About to wait: now a sync delays nothing. Claude, if it runs, is at work meanwhile.
-            self._recorder.journal.sync()
-            due = min(until, self._reports.due, self._next_tick, self._next_look)
-            message = self._inbox.take(due - self._recorder.now())
-        if message is None:
-            self._reports.look_if_due(self._recorder.now())
-            return None
-        return self._deal_with(message)
-
-    def catch_up(self) -> bool:
-        """Deal with all that has come, without waiting; True when it changed something. Claude does not run now: what
-        a process of an earlier call still says is dropped."""
-        before = self._recorder.state
-        while (message := self._inbox.take()) is not None:
-            self._deal_with(message)
-        self._look()
-        return self._recorder.state is not before
-
-    def _look(self) -> bool:
-        """Look for requests and do the chores; True when that changed something."""
-        before = self._recorder.state
-        self._next_look = self._recorder.now() + LOOK
-        self._steering.look()
-        for chore in self._chores:
-            chore()
-        return self._recorder.state is not before
-
     def _deal_with(self, message: AnyMessage) -> Message | None:
         match message:
             case Printed() | StreamEnded() | Exited():
                 return message
             case Signalled(name):
-                self._steering.signal(name)
+                self._recorder.record(stop_signal(self._recorder.state, name))
+                self._recorder.sinks.flush()
             case StatusTouched():
                 self._reports.expect_change(self._recorder.now())
             case Warned():

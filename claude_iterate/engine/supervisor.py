@@ -8,14 +8,13 @@ from typing import TypeVar, assert_never, cast
 
 import msgspec
 
-from claude_iterate.agent.command.sandbox import Sandbox
 from claude_iterate.agent.processes import leftovers
 from claude_iterate.agent.processes.child import ChildProcess, Exited, Ladder, Message, Printed, StreamEnded
 from claude_iterate.agent.processes.guardian import Guardian
 from claude_iterate.core.events import LeftoversEnded
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Cut, Wait
-from claude_iterate.engine.mailbox import AnyMessage, Dispatcher, TaskDone
+from claude_iterate.engine.mailbox import Dispatcher, TaskDone
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.run_spec import RunSpec
 
@@ -35,52 +34,22 @@ class ProcessCallbacks(msgspec.Struct, frozen=True):
     """SIGINT goes first when it is ended."""
 
 
-class Orphans:
-    """Processes that Claude's tools left to us. The guardian has to know them in case we are killed."""
-
-    def __init__(
-        self, guardian: Guardian, own_children: tuple[int, ...], *, adopts: bool, sandbox: Sandbox | None = None
-    ) -> None:
-        self.guardian = guardian
-        self.own_children = own_children
-        self.attended = 0
-        self._adopts = adopts
-        self._sandbox = sandbox
-
-    def remember(self) -> None:
-        """Tell the guardian of those that are there now, as far as the system knows them."""
-        # The process we attend to is not one of them. It cannot be passed as a known one, because then those that share
-        # its session would be known, too.
-        self.guardian.remember((leftovers.adopted_children(self.own_children) or set()) - {self.attended})
-
-    def end(self, run: str, thorough: bool) -> tuple[str, ...]:
-        """End them and, when looking everywhere, the containers of the run: the program that started one may be dead,
-        and the container not. A line for each process that was ended."""
-        # Without adoption, orphans are found only by looking everywhere.
-        thorough = thorough or not self._adopts
-        in_own_sandbox = self._sandbox is not None and not self._sandbox.is_container
-        ended = leftovers.end_leftovers(run, self.own_children, thorough, in_own_sandbox)
-        if thorough and self._sandbox is not None:
-            leftovers.end_containers(self._sandbox.containers, run)
-        return ended
-
-
 class Supervisor:
-    """Runs the programs of one run, one at a time. Whoever does a part of the run gets what it needs from here."""
+    """Runs the programs of one run, one at a time, and ends what they leave. Whoever does a part of the run gets what
+    it needs from here. `strangers` are children of ours that were there before the run: with any of them no orphan is
+    adopted, because theirs could not be told from ours."""
 
     def __init__(
-        self,
-        spec: RunSpec,
-        recorder: Recorder,
-        dispatcher: Dispatcher,
-        post: Callable[[AnyMessage], None],
-        orphans: Orphans,
+        self, spec: RunSpec, recorder: Recorder, dispatcher: Dispatcher, guardian: Guardian, strangers: set[int]
     ) -> None:
         self.spec = spec
         self.recorder = recorder
-        self.post = post
+        self.post = dispatcher.inbox.post
         self._dispatcher = dispatcher
-        self._orphans = orphans
+        self._guardian = guardian
+        self._own_children = {guardian.pid, *strangers}
+        self._adopts = not strangers
+        self._attended = 0
 
     def facts(self) -> Facts:
         """What the rules know of this moment."""
@@ -89,7 +58,7 @@ class Supervisor:
     def attend(self, process: ChildProcess, callbacks: ProcessCallbacks) -> int:
         """Until the process is gone and its pipes are empty, or held by an unknown process. Its exit code."""
         watch = _Watch(process, callbacks, self.spec.settings.timeouts.terminate_grace)
-        self._orphans.attended = process.pid
+        self._attended = process.pid
         while not self._is_over(watch):
             message = self._dispatcher.receive(watch.next_moment(self.recorder.now()))
             # An abandoned process of an earlier call may still have had something in the inbox.
@@ -130,9 +99,26 @@ class Supervisor:
         threading.Thread(target=work, daemon=True, name="background").start()
         return wait
 
+    def add_helpers(self, pids: tuple[int, ...]) -> None:
+        """Processes of our own, which are not Claude's."""
+        self._own_children.update(pids)
+        self._guardian.remember(pids)
+
+    def remember_orphans(self) -> None:
+        """Tell the guardian which processes Claude's tools have left to us, as far as the system knows them: it has to
+        end them if we are killed."""
+        # The process we attend to is not one of them. It cannot be passed as a known one, because then those that share
+        # its session would be known, too.
+        self._guardian.remember((leftovers.adopted_children(self._own_children) or set()) - {self._attended})
+
     def sweep(self, thorough: bool) -> None:
-        """End what a program left behind. After the end of the run that is no event of it."""
-        ended = self._orphans.end(self.spec.run, thorough)
+        """End what a program left behind and, when looking everywhere, the containers of the run: the program that
+        started one may be dead, and the container not. After the end of the run that is no event of it."""
+        # Without adoption, orphans are found only by looking everywhere.
+        thorough, run, sandbox = thorough or not self._adopts, self.spec.run, self.spec.sandbox
+        ended = leftovers.end_leftovers(run, self._own_children, thorough, self.spec.in_own_sandbox)
+        if thorough and sandbox is not None:
+            leftovers.end_containers(sandbox.containers, run)
         if ended and not self.recorder.state.finished:
             self.recorder.record(LeftoversEnded(ended))
 

@@ -6,17 +6,20 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from claude_iterate.agent.processes.guardian import Guardian
 from claude_iterate.core.events import Entry, Event, Requested, RunStarted
 from claude_iterate.core.redact import Redactor
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.engine.mailbox import Dispatcher, Inbox, Steering
+from claude_iterate.engine.mailbox import Dispatcher
 from claude_iterate.engine.prompt_texts import TextSource
 from claude_iterate.engine.recorder import Recorder, Sinks
 from claude_iterate.engine.run_request import RunRequest
 from claude_iterate.engine.run_spec import RunSpec, UserInput
 from claude_iterate.engine.status_reports import StatusReports
+from claude_iterate.engine.supervisor import Supervisor
+from claude_iterate.system import processes
 from claude_iterate.workspace.inheritance import Inheritance
 from claude_iterate.workspace.journal_writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
@@ -91,11 +94,26 @@ def made(
     listen: Callable[[RunState], list[Requested]] = silent,
     chores: Sequence[Callable[[], None]] = (),
     sinks: Sinks | None = None,
-) -> tuple[Inbox, Dispatcher, Recorder]:
-    """The three, for a run that has just begun."""
+) -> tuple[Dispatcher, Recorder]:
+    """The two, for a run that has just begun."""
     recorder = recorder_with(sinks or Nobody(), journal)
     plan = plan_in(folder, user=UserInput(listen=listen))
     recorder.record(RunStarted("r", "w", "loop", 9, 1, "h", "0", ("c",)))
-    inbox = Inbox()
-    reports = StatusReports(plan, recorder)
-    return inbox, Dispatcher(inbox, recorder, reports, Steering(plan, recorder), 1.0, chores), recorder
+    dispatcher = Dispatcher(plan, recorder, StatusReports(plan, recorder))
+    dispatcher.chores = chores
+    return dispatcher, recorder
+
+
+class IdleGuardian(Guardian):
+    """No process: nothing is to be ended should the tests be killed."""
+
+    pid = 0
+
+    def __init__(self) -> None: ...
+
+    def remember(self, orphans: object) -> None: ...
+
+
+def supervisor_of(plan: RunSpec, dispatcher: Dispatcher, recorder: Recorder) -> Supervisor:
+    """The process of the tests has other children: they are no orphans of this run, and are not to be ended."""
+    return Supervisor(plan, recorder, dispatcher, IdleGuardian(), processes.children() or {1})

@@ -70,9 +70,9 @@ def test_output_waits_until_there_is_room_and_nothing_else_does() -> None:
 
 def test_a_signal_that_came_is_heeded_before_the_next_step(tmp_path: Path) -> None:
     """A user who pressed Ctrl-C between two iterations does not want another one."""
-    inbox, dispatcher, recorder = made(tmp_path)
+    dispatcher, recorder = made(tmp_path)
     assert not dispatcher.catch_up()
-    inbox.post(Signalled("SIGINT"))
+    dispatcher.inbox.post(Signalled("SIGINT"))
     assert dispatcher.catch_up()
     assert recorder.state.stop is not None
     assert recorder.state.stop.now
@@ -80,15 +80,15 @@ def test_a_signal_that_came_is_heeded_before_the_next_step(tmp_path: Path) -> No
 
 def test_a_request_that_came_is_heeded_before_the_next_step(tmp_path: Path) -> None:
     """Requests are looked for, too, however short the time since the last look is."""
-    _, dispatcher, recorder = made(tmp_path, listen=lambda state: [] if state.paused else [Requested(Verb.PAUSE)])
+    dispatcher, recorder = made(tmp_path, listen=lambda state: [] if state.paused else [Requested(Verb.PAUSE)])
     assert dispatcher.catch_up()
     assert recorder.state.paused
 
 
 def test_what_came_does_not_wait_for_the_next_look(tmp_path: Path) -> None:
     """A message ends the waiting at once."""
-    inbox, dispatcher, recorder = made(tmp_path)
-    inbox.post(Signalled("SIGTERM"))
+    dispatcher, recorder = made(tmp_path)
+    dispatcher.inbox.post(Signalled("SIGTERM"))
     assert dispatcher.receive(float("inf")) is None
     assert recorder.state.stop is not None
 
@@ -96,7 +96,7 @@ def test_what_came_does_not_wait_for_the_next_look(tmp_path: Path) -> None:
 def test_chores_are_done_however_short_the_calls_are(tmp_path: Path) -> None:
     """A run of very short calls never waits, and only catches up between them; what is due is done there, too."""
     done: list[str] = []
-    _, dispatcher, _ = made(tmp_path, chores=[lambda: done.append("chore")])
+    dispatcher, _ = made(tmp_path, chores=[lambda: done.append("chore")])
     dispatcher.catch_up()
     assert done == ["chore"]
 
@@ -114,8 +114,8 @@ class Counting(JournalWriter):
 def test_the_journal_is_synced_when_the_engine_is_about_to_wait(tmp_path: Path) -> None:
     """Not before: a sync while there is something to do would hold that up."""
     writer = Counting(tmp_path / "r" / "events.ndjson", lambda text: None)
-    inbox, dispatcher, recorder = made(tmp_path, writer)
-    inbox.post(Signalled("SIGINT"))
+    dispatcher, recorder = made(tmp_path, writer)
+    dispatcher.inbox.post(Signalled("SIGINT"))
     dispatcher.receive(0.0)
     assert (writer.syncs, recorder.state.stop is not None) == (0, True)
     dispatcher.receive(0.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -24,9 +24,8 @@ from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.verdicts import Ask, Begin, Verify, Wait
 from claude_iterate.core.settings.declared import build
 from claude_iterate.engine.measuring import Measuring, start_measuring
-from claude_iterate.engine.supervisor import Orphans, Supervisor
 from claude_iterate.workspace.layout import Layout
-from tests.engine.building import Listener, made, plan_in
+from tests.engine.building import Listener, made, plan_in, supervisor_of
 from tests.project.repository import Repository, clean_environment
 
 WORKSPACE = Path("claude-iterate", "workspaces", "w")
@@ -40,13 +39,12 @@ class Run:
         self.folder = root / WORKSPACE
         self.folder.mkdir(parents=True, exist_ok=True)
         listener = Listener()
-        inbox, dispatcher, self.recorder = made(root, sinks=listener)
+        dispatcher, self.recorder = made(root, sinks=listener)
         settings = {key.replace("__", "."): value for key, value in more.items() if "__" in key}
         other = {key: value for key, value in more.items() if "__" not in key}
         values = {"run": "000001-x", "environ": clean_environment(root.parent), "resumed": resumed, **other}
         self.plan = plan_in(root, layout=Layout(root, self.folder), settings=build(settings), **values)
-        orphans = cast("Orphans", None)  # there is no process to attend to
-        self.supervisor = Supervisor(self.plan, self.recorder, dispatcher, inbox.post, orphans)
+        self.supervisor = supervisor_of(self.plan, dispatcher, self.recorder)
         self.recorded = listener.events
         self._measuring = start_measuring(self.supervisor)
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from claude_iterate.agent.processes.guardian import Guardian
 from claude_iterate.core.events.enums import Cause
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Cut, Wait
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.shell_command import Program, ProgramEnd, TimeLimit, run_program, shell_program
-from claude_iterate.engine.supervisor import Orphans, Supervisor
 from claude_iterate.system import processes
-from tests.engine.building import made, plan_in
+from tests.engine.building import made, plan_in, supervisor_of
 
 Run = Callable[..., ProgramEnd]
 
@@ -26,20 +24,16 @@ def never(_state: RunState, _facts: Facts) -> Wait | Cut:
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Iterator[Run]:
+def run(tmp_path: Path) -> Run:
     """Runs a program in a folder of its own."""
-    inbox, dispatcher, recorder = made(tmp_path)
+    dispatcher, recorder = made(tmp_path)
     plan = plan_in(tmp_path, environ=dict(os.environ), run=f"shell-{tmp_path.name}-{os.getpid()}")
-    guardian = Guardian(plan.run, plan.environ)
-    strangers = processes.children() or set()
-    orphans = Orphans(guardian, (guardian.pid, *strangers), adopts=False)
-    supervisor = Supervisor(plan, recorder, dispatcher, inbox.post, orphans)
+    supervisor = supervisor_of(plan, dispatcher, recorder)
 
     def start(program: Program, limit: TimeLimit = never) -> ProgramEnd:
         return run_program(supervisor, program, limit)
 
-    yield start
-    guardian.dismiss()
+    return start
 
 
 def line(text: str, tail: int = 4000) -> Program:

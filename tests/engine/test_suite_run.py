@@ -8,11 +8,8 @@ from typing import Any
 
 import pytest
 
-from claude_iterate.agent.processes.guardian import Guardian
 from claude_iterate.core.events import StopRequested, TestCounts
 from claude_iterate.engine.measuring import count_tests
-from claude_iterate.engine.supervisor import Orphans
-from claude_iterate.system import processes
 from tests.engine.test_measuring import Run, nothing
 
 GREEN = "echo '== 3 passed in 0.1s =='"
@@ -30,21 +27,10 @@ class Suite(Run):
     def __init__(self, root: Path, **more: Any) -> None:
         # What is left of a run is found by its id, on the whole machine.
         super().__init__(root, run=f"000001-{os.urandom(4).hex()}", **more)
-        # The process of the tests has other children: they are no orphans of this run, and are not to be ended.
-        self.supervisor._orphans = Orphans(_guardian(), tuple(processes.children() or ()), adopts=False)
 
     def count(self, command: str) -> tuple[TestCounts | None, str]:
         self.measuring._finish_first()  # as the engine does: what git is still doing would be ended as left behind
         return count_tests(self.supervisor, command)
-
-
-def _guardian() -> Guardian:
-    class Idle(Guardian):
-        def __init__(self) -> None: ...
-
-        def remember(self, pids: object) -> None: ...
-
-    return Idle()
 
 
 @pytest.fixture
