@@ -11,7 +11,6 @@ import os
 import shutil
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -38,6 +37,7 @@ from claude_iterate.workspace import (
     task_file,
 )
 from claude_iterate.workspace.files import folders
+from claude_iterate.workspace.files.untrusted_files import find_abandoned
 from claude_iterate.workspace.layout import PROJECT_FILES, Layout
 from claude_iterate.workspace.metadata import Metadata
 from claude_iterate.workspace.project import Project
@@ -293,7 +293,7 @@ def _left_behind(layout: Layout, check: str, runs: list[str]) -> Iterator[Findin
         yield Finding(
             check, "warning", f"run {path.name} was killed before it began", FIX, partial(_remove, check, path)
         )
-    for path in leftover_files.stale_in_workspace(layout, time.time()):
+    for path in leftover_files.abandoned_in_workspace(layout):
         yield Finding(check, "warning", f"{path.name} was left by a killed command", FIX, partial(_remove, check, path))
 
 
@@ -322,13 +322,12 @@ def _can_be_repaired(layout: Layout) -> bool:
 
 def _stale_outside(project: Project) -> Iterator[Finding]:
     """What killed commands left outside of the workspaces."""
-    now = time.time()
     places = (project.workspaces_folder, project.templates_folder, project.global_templates_folder)
     for path in (
-        *(path for folder in places for path in leftover_files.stale_folders(folder, now)),
-        *leftover_files.stale_files(project.archive_folder, now),
-        *leftover_files.stale_files(settings_reader.user_folder(project.environ), now),
-        *leftover_files.stale_files(project.root, now, PROJECT_FILES),
+        *(path for folder in places for path in leftover_files.stale_folders(folder)),
+        *find_abandoned(project.archive_folder),
+        *find_abandoned(settings_reader.user_folder(project.environ)),
+        *find_abandoned(project.root, *PROJECT_FILES),
     ):
         message = f"{path} was left incomplete by a killed command"
         yield Finding("leftovers", "warning", message, FIX, partial(_remove, "leftovers", path))

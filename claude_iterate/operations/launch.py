@@ -207,7 +207,7 @@ def make_spec(run: PreparedRun, identity: str, agent: Agent, before: Inheritance
 
 def tidy_up(layout: Layout, dry_run: bool) -> None:
     """Record how a killed last run ended, if it could not."""
-    leftover_files.remove_abandoned_files(layout)
+    leftover_files.abandoned_in_workspace(layout, remove=True)
     with explain_write_errors(layout.name, layout.folder):
         metadata_updates.catch_up(layout)
         if not dry_run:

@@ -1,7 +1,7 @@
 """Files and folders of ours that a killed process left half-made: finds and removes them.
 
 Only what carries a name of our own making counts, only where we make such names, and only when no process can still be
-busy with it: its lock is free, the process that it is named after is dead, or it has not changed for an hour.
+busy with it: the process that it is named after is dead, or it has not changed for an hour.
 """
 
 from __future__ import annotations
@@ -13,12 +13,8 @@ from pathlib import Path
 from claude_iterate.system import processes
 from claude_iterate.workspace import journal_reader, templates
 from claude_iterate.workspace.files import untrusted_files
+from claude_iterate.workspace.files.untrusted_files import find_abandoned, is_untouched
 from claude_iterate.workspace.layout import Layout
-
-UNTOUCHED = 3600.0
-"""Seconds after which no process is still filling a folder."""
-SETTLED = 1.0
-"""Seconds after which a new file has its lock, if its writer lives."""
 
 _MADE = re.compile(r"\.(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)\.[a-z0-9_]{8}")
 _DELETED = re.compile(r"\.(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)\.deleted\.(?P<pid>\d+)")
@@ -30,27 +26,13 @@ def half_made_runs(layout: Layout) -> list[Path]:
     return [layout.runs / run for run in layout.run_ids() if _is_half_made(layout, run)]
 
 
-def stale_files(folder: Path, now: float, targets: tuple[str, ...] = ()) -> list[Path]:
-    """What atomic writes left in a folder; `targets` are the only files we write there, if it is not ours alone."""
-    return [path for path in untrusted_files.find_abandoned(folder, *targets) if _age(path, now) > SETTLED]
+def abandoned_in_workspace(layout: Layout, remove: bool = False) -> list[Path]:
+    """What atomic writes left in a workspace. What cannot be removed stays."""
+    inside = [folder for folder in (layout.control, layout.notes) if untrusted_files.is_folder(folder)]
+    return [path for folder in (layout.folder, *inside) for path in find_abandoned(folder, remove=remove)]
 
 
-def stale_in_workspace(layout: Layout, now: float) -> list[Path]:
-    """What atomic writes left in a workspace."""
-    return [path for folder in _written_folders(layout) for path in stale_files(folder, now)]
-
-
-def remove_abandoned_files(layout: Layout) -> None:
-    """Remove what atomic writes left in a workspace. What cannot be removed stays."""
-    for folder in _written_folders(layout):
-        untrusted_files.find_abandoned(folder, remove=True)
-
-
-def _written_folders(layout: Layout) -> list[Path]:
-    return [layout.folder, *(folder for folder in (layout.control, layout.notes) if untrusted_files.is_folder(folder))]
-
-
-def stale_folders(folder: Path, now: float) -> list[Path]:
+def stale_folders(folder: Path) -> list[Path]:
     """What a killed `init`, `template save` or deletion left beside the folders it was busy with, except torn folders.
 
     A folder that was being deleted counts when its process is dead, or after an hour, as its pid may be in use again.
@@ -59,7 +41,7 @@ def stale_folders(folder: Path, now: float) -> list[Path]:
     torn = set(torn_folders(folder))
     dead = [path for path, found in deleted.items() if not processes.is_alive(int(found["pid"]))]
     # A folder that is being filled or emptied changes all the time, and so do those in it.
-    old = [path for path in (*deleted, *made) if _age(path, now) > UNTOUCHED]
+    old = [path for path in (*deleted, *made) if is_untouched(path)]
     idle = [path for path in old if path in deleted or _looks_like_ours(path)]
     return sorted({*dead, *idle} - torn)
 
@@ -105,13 +87,3 @@ def _looks_like_ours(path: Path) -> bool:
     except OSError:
         return False
     return not inside or bool(inside & {*_CONTENTS, templates.ABOUT})
-
-
-def _age(path: Path, now: float) -> float:
-    """Seconds since the last change of a file, or of a folder and what is right in it; 0 for what is gone."""
-    try:
-        if not path.is_dir():
-            return now - path.lstat().st_mtime
-        return now - max(entry.lstat().st_ctime for entry in (path, *path.iterdir()))
-    except OSError:
-        return 0.0

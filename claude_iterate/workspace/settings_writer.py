@@ -1,17 +1,15 @@
 """Changes one setting in a settings file: set, unset, add to a list, remove from a list.
 
 TOML keeps its comments, JSON stays JSON, a workspace's metadata keeps its other keys. The value is checked before
-anything is written, what was written reads back as meant, and no other command changes the file meanwhile.
+anything is written, and what was written reads back as meant. For a workspace's own file the caller holds its lock.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
 import re
-import time
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +21,10 @@ from claude_iterate.core.settings.declared import Setting, canonical, catalogue,
 from claude_iterate.core.settings.kinds import Kind
 from claude_iterate.core.settings.layers import accept_text, flatten, unknown_key
 from claude_iterate.errors import SettingsProblem, UsageProblem
-from claude_iterate.system.files import try_lock
 from claude_iterate.workspace import metadata, settings_reader
 from claude_iterate.workspace.files import folders, untrusted_files
 from claude_iterate.workspace.layout import PROJECT_FILES
 
-_PATIENCE = 5.0
-"""Seconds to wait; others need milliseconds. Where folders cannot be locked (some network disks), we then continue."""
 Document = MutableMapping[str, Any]
 
 
@@ -137,8 +132,9 @@ def remove(path: Path, spelled: str, *words: str) -> list[str]:
 
 def _change(path: Path, setting: Setting, update: Callable[[Any], Any]) -> Any:
     """Replace the file's own value by what `update` makes of it; UNSET stands for none. Returns the new value."""
-    with _lock(path):
-        now = update(_own_value(path, setting))
+    now = update(_own_value(path, setting))
+    with folders.explain_errors(SettingsProblem, f"{path} cannot be written", path.parent):
+        path.parent.mkdir(parents=True, exist_ok=True)
         _rewrite(path, setting, now)
     return now
 
@@ -163,28 +159,6 @@ def _check(setting: Setting, value: Any) -> None:
         setting.kind.accept(value)
     except ValueError as refused:
         raise SettingsProblem(f"`{setting.key}` cannot be {value!r}.", f"Expected {refused}.") from None
-
-
-@contextlib.contextmanager
-def _lock(path: Path) -> Iterator[None]:
-    """Only one command at a time changes the file, from reading it to writing it back.
-
-    The kernel locks the folder of the file that a link leads to: there is no lock file that a killed command leaves.
-    For a workspace's own file the caller holds the lock of the workspace, which is a lock of the same folder.
-    """
-    if path.name == ".metadata.json":
-        yield
-        return
-    with folders.explain_errors(SettingsProblem, f"{path} cannot be written", path.parent):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(Path(os.path.realpath(path)).parent, os.O_RDONLY)
-        try:
-            deadline = time.monotonic() + _PATIENCE
-            while not try_lock(handle) and time.monotonic() < deadline:
-                time.sleep(0.01)
-            yield
-        finally:
-            os.close(handle)
 
 
 def _list_setting(spelled: str) -> Setting:

@@ -267,17 +267,17 @@ def test_stale_files_of_ours_are_removed(typed: Type, layout: Layout, project: P
     """Of atomic writes, of a killed `init`, of a killed deletion; what only looks similar stays."""
     folder = project.workspaces_folder
     gone = [
-        layout.folder / ".metadata.json.abcd_123.tmp",
-        project.root / "..claude-iterate.toml.abcd1234.tmp",
+        layout.folder / ".metadata.json.1-abcd0123.tmp",
+        project.root / "..claude-iterate.toml.4194303-abcd1234.tmp",
         folder / ".new.abcd1234",
         folder / ".old.deleted.4194303",
         folder / ".other.deleted.1",  # in a container the first process always lives
     ]
     stay = [
         layout.folder / ".metadata.json.tmp",
-        project.root / ".theirs.abcd1234.tmp",
+        project.root / ".theirs.4194303-abcd1234.tmp",
         folder / ".their.settings",
-        layout.working / ".x.abcd1234.tmp",
+        layout.working / ".x.4194303-abcd1234.tmp",
     ]
     for path in (*gone, *stay):
         if path.suffix == ".tmp":
@@ -295,7 +295,7 @@ def test_stale_files_of_ours_are_removed(typed: Type, layout: Layout, project: P
 
 def test_fresh_files_may_be_somebodys_work(typed: Type, layout: Layout, project: Project) -> None:
     """Within the hour nothing is called stale."""
-    paths = [layout.folder / ".metadata.json.abcd1234.tmp", project.workspaces_folder / ".new.abcd1234"]
+    paths = [layout.folder / ".metadata.json.1-abcd1234.tmp", project.workspaces_folder / ".new.abcd1234"]
     paths[0].write_text("{")
     paths[1].mkdir()
     typed("doctor", "--fix")

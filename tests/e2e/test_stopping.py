@@ -113,7 +113,8 @@ def test_a_run_removes_what_killed_writers_left(loop: Loop) -> None:
     """Half-written files in the workspace and its folders, right at the next start."""
     loop.make()
     loop.script([{"init": {}}, {"status": {"complete": True}}, {"result": {}}])
-    left = [loop.workspace / name for name in ("..metadata.json.abcd1234.tmp", "notes/.1-x.md.abcd1234.tmp")]
+    names = ("..metadata.json", "notes/.1-x.md")
+    left = [loop.workspace / f"{name}.4194303-abcd1234.tmp" for name in names]
     (loop.workspace / "notes").mkdir()
     for path in left:
         path.write_text("{")

@@ -1,11 +1,10 @@
-"""An atomic write leaves the old file or the new one, and what a killed writer leaves is removed by the next."""
+"""An atomic write leaves the old file or the new one, and what a killed writer leaves is found and removed."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +14,8 @@ from claude_iterate.workspace import leftover_files
 from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.layout import Layout
 
+DEAD = "4194303-abcd1234.tmp"
+"""What the name of a temporary file ends with whose writer is dead."""
 _WRITER = """
 import sys
 from pathlib import Path
@@ -61,22 +62,19 @@ def writer(layout: Layout) -> Iterator[Writer]:
     writer.kill()
 
 
-def test_what_a_killed_writer_left_is_removed_by_the_next(layout: Layout, writer: Writer) -> None:
+def test_what_a_killed_writer_left_is_found_and_removed(layout: Layout, writer: Writer) -> None:
     """At once, and the file that it was about to replace is as it was."""
     writer.kill()
     assert untrusted_files.find_abandoned(layout.folder) == [writer.temporary]
     assert layout.metadata.read_text() == "old"
-    untrusted_files.write_text(layout.metadata, "next")
+    leftover_files.abandoned_in_workspace(layout, remove=True)
     assert not writer.temporary.exists()
-    assert layout.metadata.read_text() == "next"
 
 
 def test_what_a_living_writer_uses_is_left_alone(layout: Layout, writer: Writer) -> None:
-    """Neither found nor removed, however old it is; the writer then ends well."""
-    os.utime(writer.temporary, (0, 0))
+    """Neither found nor removed; the writer then ends well."""
     untrusted_files.write_text(layout.metadata, "next")
-    leftover_files.remove_abandoned_files(layout)
-    assert leftover_files.stale_in_workspace(layout, time.time()) == []
+    assert leftover_files.abandoned_in_workspace(layout, remove=True) == []
     assert writer.temporary.exists()
     assert writer.finish() == 0
     assert layout.metadata.read_text() == "new"
@@ -93,23 +91,22 @@ for number in range(300):
 
 
 def test_writers_and_removers_at_the_same_time_do_not_hurt_each_other(tmp_path: Path) -> None:
-    """Not even between making a temporary file and locking it: all end well, and nothing is left."""
+    """All end well, and nothing is left."""
     command = [sys.executable, "-c", _BUSY, str(tmp_path)]
     busy = [subprocess.Popen(command, stderr=subprocess.PIPE) for _ in range(4)]
     assert [process.communicate()[1] for process in busy] == [b""] * 4
     assert os.listdir(tmp_path) == ["file"]
 
 
-def test_a_write_removes_only_what_belongs_to_its_own_file(tmp_path: Path) -> None:
+def test_only_what_belongs_to_files_of_ours_is_removed(tmp_path: Path) -> None:
     """The folder may be the user's, with temporary files of other programs."""
-    names = [".theirs.abcd1234.tmp", ".file.abcd1234", ".file.ABCD1234.tmp", ".file.tmp"]
+    names = [f".theirs.{DEAD}", ".file.4194303-abcd1234", ".file.4194303-ABCD1234.tmp", ".file.abcd1234.tmp"]
     for name in names:
         (tmp_path / name).touch()
-    (tmp_path / ".file.abcd1234.tmp").mkdir()
-    (tmp_path / ".file.abcd5678.tmp").symlink_to(tmp_path / "nowhere")
-    untrusted_files.write_text(tmp_path / "file", "x")
-    kept = {".file.abcd1234.tmp", ".file.abcd5678.tmp", "file", *names}
-    assert set(os.listdir(tmp_path)) == kept
+    (tmp_path / f".file.{DEAD}").mkdir()
+    (tmp_path / ".file.4194303-abcd5678.tmp").symlink_to(tmp_path / "nowhere")
+    assert untrusted_files.find_abandoned(tmp_path, "file", remove=True) == []
+    assert len(os.listdir(tmp_path)) == len(names) + 2
 
 
 def test_leftovers_of_a_workspace_are_found_and_removed(layout: Layout) -> None:
@@ -118,22 +115,13 @@ def test_leftovers_of_a_workspace_are_found_and_removed(layout: Layout) -> None:
     elsewhere.mkdir()
     layout.control.rmdir()
     layout.control.symlink_to(elsewhere)
-    kept = elsewhere / ".x.json.abcd1234.tmp"
-    gone = [layout.folder / "..metadata.json.abcd1234.tmp", layout.notes / ".1.md.abcd1234.tmp"]
+    kept = elsewhere / f".x.json.{DEAD}"
+    gone = [layout.folder / f"..metadata.json.{DEAD}", layout.notes / f".1.md.{DEAD}"]
     for path in (kept, *gone):
         path.touch()
-    assert leftover_files.stale_in_workspace(layout, time.time() + 2) == gone
-    leftover_files.remove_abandoned_files(layout)
+    assert leftover_files.abandoned_in_workspace(layout) == gone
+    leftover_files.abandoned_in_workspace(layout, remove=True)
     assert [path.exists() for path in (kept, *gone)] == [True, False, False]
-
-
-def test_a_file_that_has_just_been_made_may_not_be_locked_yet(layout: Layout) -> None:
-    """It is not called stale before its writer had time to lock it."""
-    path = layout.folder / ".TODO.md.abcd1234.tmp"
-    path.touch()
-    made = path.stat().st_mtime
-    assert leftover_files.stale_in_workspace(layout, made + 0.5) == []
-    assert leftover_files.stale_in_workspace(layout, made + 1.5) == [path]
 
 
 def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ LEFT_ALONE = {
     ".lock",
     ".status.json",
     ".status.json.bak",
-    "..metadata.json.0123abcd.tmp",
+    "..metadata.json.4711-0123abcd.tmp",
     "INSTRUCTIONS.md.bak",
     "iterate-20260101-000000.log",
     "iterate-2026-01-01T00-00-00.log",

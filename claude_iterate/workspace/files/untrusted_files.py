@@ -3,9 +3,8 @@
 Reading a file never waits for a pipe or a device, and never takes in more than asked for. A folder of a workspace that
 is a link, and so leads elsewhere, is never read, filled or emptied.
 
-A written file is there whole or not at all: temporary file in the same folder, sync, rename. A writer holds a lock on
-its temporary file from the beginning to the rename. So a temporary file whose lock is free was left by a killed writer,
-and the next writer of the same file removes it.
+A written file is there whole or not at all: temporary file in the same folder, sync, rename. The name of a temporary
+file has the pid of its writer, so what a killed writer left can be told from what a living one is about to rename.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ import json
 import os
 import re
 import stat
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -24,7 +24,7 @@ from typing import IO, Any
 import msgspec
 
 from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.system.files import try_lock
+from claude_iterate.system import processes
 
 MOST = 1 << 20
 """More than any report, list or status needs."""
@@ -32,7 +32,8 @@ _MOST_JSON = 64 << 20
 _PIECE = 64 * 1024
 NOT_A_FOLDER = "a link or a file, not a folder"
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
-_TEMPORARY = re.compile(r"\.(?P<target>.+)\.[a-z0-9_]{8}\.tmp")
+_TEMPORARY = re.compile(r"\.(?P<target>.+)\.(?P<pid>[0-9]{1,7})-[0-9a-f]{8}\.tmp")
+_UNTOUCHED = 3600.0
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -146,13 +147,13 @@ def open_replacement(path: Path, private: bool = False, follow: bool = True) -> 
     private.
     """
     target = Path(os.path.realpath(path)) if follow else path
-    find_abandoned(target.parent, target.name, remove=True)
     before = None
     with contextlib.suppress(OSError):
         before = None if private else target.stat().st_mode & 0o777
     # A new file of ours is as open as any other file the user makes.
     is_new = before is None and not private
-    file = _locked_file(target, 0o666 if is_new else 0o600)
+    name = f"{target.parent}/.{target.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
+    file = open(name, "xb", opener=lambda path, flags: os.open(path, flags, 0o666 if is_new else 0o600))
     try:
         with file:
             yield file
@@ -190,45 +191,22 @@ def find_abandoned(folder: Path, *targets: str, remove: bool = False) -> list[Pa
     """Temporary files that killed writers left in the folder; only those of `targets`, if any are named. What cannot be
     removed stays."""
     found = ((folder / name, _TEMPORARY.fullmatch(name)) for name in names_in(folder))
-    ours = [path for path, match in found if match and (not targets or match["target"] in targets)]
-    return [path for path in ours if _has_free_lock(path, remove)]
-
-
-def _has_free_lock(path: Path, remove: bool) -> bool:
-    """True for a regular file that no writer has locked. It is removed under the lock, before a writer can take it."""
-    with contextlib.suppress(OSError):
-        if not os.path.isfile(path):
-            return False
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
-        try:
-            if not try_lock(handle):
-                return False
-            if remove:
-                os.unlink(path)
-            return True
-        finally:
-            os.close(handle)
-    return False
-
-
-def _locked_file(target: Path, mode: int) -> IO[bytes]:
-    """A new temporary file beside the target, with a lock on it.
-
-    Between making and locking it another process may take it for abandoned: then we make another one. Where files
-    cannot be locked (some network disks), no process takes it for abandoned, and we continue without a lock.
-    """
-    while True:
-        path = f"{target.parent}/.{target.name}.{os.urandom(4).hex()}.tmp"
-        try:
-            file = open(path, "xb", opener=lambda name, flags: os.open(name, flags, mode))
-        except FileExistsError:
-            continue
-        locked = try_lock(file.fileno())
-        if locked is None or (locked and os.fstat(file.fileno()).st_nlink):
-            return file
-        file.close()
+    ours = [(path, int(match["pid"])) for path, match in found if match and (not targets or match["target"] in targets)]
+    abandoned = [path for path, pid in ours if path.is_file() and (not processes.is_alive(pid) or is_untouched(path))]
+    for path in abandoned if remove else ():
         with contextlib.suppress(OSError):
-            os.unlink(path)
+            path.unlink()
+    return abandoned
+
+
+def is_untouched(path: Path) -> bool:
+    """Neither this file or folder nor what is right in it has changed for an hour: no process is still busy with it,
+    even if its pid is in use again."""
+    with contextlib.suppress(OSError):
+        inside = path.iterdir() if path.is_dir() else ()
+        newest: float = max(entry.lstat().st_ctime for entry in (path, *inside))
+        return time.time() - newest > _UNTOUCHED
+    return False
 
 
 def sync_folder(folder: Path) -> None:
