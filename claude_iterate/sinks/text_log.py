@@ -27,78 +27,6 @@ from claude_iterate.workspace.files.restorable_file import RestorableFile
 SIZE = 10 * 1024
 
 
-class LogFile:
-    """Creates its file; raises FileExistsError when there is one, so that no log is ever overwritten. `size` is what
-    was written so far."""
-
-    def __init__(self, path: Path, on_failure: Callable[[str], None]) -> None:
-        self._path = path
-        self._on_failure = on_failure
-        self._buffer = bytearray()
-        self.size = 0
-        self._file: RestorableFile | None = None
-        try:
-            self._file = RestorableFile(path, 0o666, new=True)
-        except FileExistsError:
-            raise
-        except OSError as error:
-            self._fail(error)
-
-    def append(self, text: bytes) -> bool:
-        """Add text in UTF-8; True when that filled the buffer and it was written."""
-        if self._file is None:
-            return False
-        self._buffer += text
-        if len(self._buffer) < SIZE:
-            return False
-        self.flush()
-        return True
-
-    def flush(self) -> None:
-        """Write what is buffered: in one call, unless the system takes less at a time."""
-        if self._file is None or not self._buffer:
-            return
-        self.size += len(self._buffer)
-        # The buffer is let go first: whatever happens below, no byte of it is written again.
-        left, self._buffer = memoryview(self._buffer), bytearray()
-        try:
-            while left:
-                left = left[os.write(self._file.handle, left) :]
-        except OSError as error:
-            self._fail(error)
-
-    def keep_place(self, is_ours: Callable[[], bool]) -> bool:
-        """Put the file back if its name leads elsewhere and its folder is still ours. True when that was done."""
-        if self._file is None or self._file.in_place or not is_ours():
-            return False
-        try:
-            self._file.put_back()
-        except OSError as error:
-            self._fail(error)
-            return False
-        return True
-
-    def close(self) -> None:
-        """Write the rest and let the file go."""
-        self.flush()
-        file, self._file = self._file, None
-        if file is not None:
-            try:
-                os.close(file.handle)
-            except OSError as error:
-                # Network file systems report a failed write only here.
-                self._fail(error)
-
-    def _fail(self, error: OSError) -> None:
-        file, self._file = self._file, None
-        if file is not None:
-            with suppress(OSError):
-                os.close(file.handle)
-        self._on_failure(
-            f"The log cannot be written ({error.strerror or error}); the run continues without it: {self._path}"
-        )
-
-
 def frame(*titles: str) -> list[str]:
     """Lines between two rules."""
     rule = "=" * 80
@@ -201,7 +129,11 @@ class TextLog:
         is_ours: Callable[[], bool] = lambda: True,
         on_put_back: Callable[[], None] = lambda: None,
     ) -> None:
-        self._file = LogFile(path, on_failure)
+        self._path = path
+        self._on_failure = on_failure
+        self._buffer = bytearray()
+        self._size = 0
+        """What was written so far."""
         self._is_ours = is_ours
         self._on_put_back = on_put_back
         self._largest = largest
@@ -211,6 +143,13 @@ class TextLog:
         self._written_at = 0.0
         self._logged: dict[str, str] = {}
         self._transcript = Transcript(whole=True)
+        self._file: RestorableFile | None = None
+        try:
+            self._file = RestorableFile(path, 0o666, new=True)
+        except FileExistsError:
+            raise
+        except OSError as error:
+            self._fail(error)
 
     def __call__(self, entry: Entry, state: RunState) -> None:
         """Log an entry."""
@@ -220,28 +159,61 @@ class TextLog:
         if not block:
             block = self._of_the_run(entry, before)
             between = type(entry.event) in _BETWEEN
-        elif self._file.size >= self._largest:
+        elif self._size >= self._largest:
             block, self._cut = [] if self._cut else [CUT], True
-        written = bool(block) and self._file.append(sanitize_lines([*block, ""]))
-        if between or written:
-            if self._file.keep_place(self._is_ours):
-                self._on_put_back()
-            self._file.flush()
+        if block and self._file is not None:
+            self._buffer += sanitize_lines([*block, ""])
+        if between or len(self._buffer) >= SIZE:
+            self._keep_place()
+            self.flush()
             self._written_at = entry.elapsed
 
     def tick(self, now: float) -> None:
         """Nothing stays in memory for much more than a second."""
         if now - self._written_at >= LONGEST_WAIT:
-            self._file.flush()
+            self.flush()
             self._written_at = now
 
     def flush(self) -> None:
-        """Write what is buffered."""
-        self._file.flush()
+        """Write what is buffered: in one call, unless the system takes less at a time."""
+        # The buffer is let go first: whatever happens below, no byte of it is written again.
+        left, self._buffer = memoryview(self._buffer), bytearray()
+        self._size += len(left)
+        try:
+            while left and self._file is not None:
+                left = left[os.write(self._file.handle, left) :]
+        except OSError as error:
+            self._fail(error)
 
     def close(self) -> None:
         """Write what is buffered and close the file."""
-        self._file.close()
+        self.flush()
+        file, self._file = self._file, None
+        if file is not None:
+            try:
+                os.close(file.handle)
+            except OSError as error:  # network file systems report a failed write only here
+                self._fail(error)
+
+    def _keep_place(self) -> None:
+        """Put the file back if its name leads elsewhere and its folder is still ours."""
+        if self._file is None or self._file.in_place or not self._is_ours():
+            return
+        try:
+            self._file.put_back()
+        except OSError as error:
+            self._fail(error)
+        else:
+            self._on_put_back()
+
+    def _fail(self, error: OSError) -> None:
+        file, self._file = self._file, None
+        if file is not None:
+            with suppress(OSError):
+                os.close(file.handle)
+        self._on_failure(
+            f"The log cannot be written ({error.strerror or error}); the run continues without it: {self._path}"
+        )
 
     def _of_the_run(self, entry: Entry, before: RunState) -> list[str]:
         match event := entry.event:
