@@ -25,6 +25,7 @@ from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.sinks.console import Console
 from claude_iterate.sinks.fanout import Sink
 from claude_iterate.system.files import near
+from claude_iterate.views.run_view import nothing_to_show
 from claude_iterate.workspace import journal_reader
 from claude_iterate.workspace.journal_reader import JournalFollower
 from claude_iterate.workspace.layout import Layout
@@ -175,11 +176,7 @@ def find_run(layout: Layout) -> ShownRun:
     started = journal_reader.beginning(layout.journal(run)) if run else None
     if started is not None:
         return ShownRun(run, started, is_alive=False)
-    name = layout.name
-    if torn := [run for run in layout.run_ids() if layout.journal(run).is_file()]:
-        said = f"{name} is not running, and the journal of its last run, {torn[-1]}, has lost its beginning."
-        raise WorkspaceProblem(said, f"Its log may be whole: claude-iterate logs {name} --run {torn[-1]}")
-    raise WorkspaceProblem(f"{name} has no run yet.", f"Start one: claude-iterate run {name} --detach")
+    raise nothing_to_show(layout)
 
 
 class AttachedRun:

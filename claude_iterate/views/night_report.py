@@ -17,15 +17,13 @@ from claude_iterate.core.events.enums import ENDINGS
 from claude_iterate.core.fingerprints import checksum, open_boxes
 from claude_iterate.core.formats import moment
 from claude_iterate.core.tones import Tone, state_words, tone
-from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.project.git import Git, GitProblem
 from claude_iterate.project.ignored import ignore_rules, ignores
 from claude_iterate.views import history_view
 from claude_iterate.views.history_view import RunHistory, Total, total
 from claude_iterate.views.iteration_rows import Row
-from claude_iterate.views.run_view import RunView, newer_journal, run_view
+from claude_iterate.views.run_view import RunView, newer_journal, nothing_to_show, run_view
 from claude_iterate.views.story import EvidenceView, PastWait, RunRecords
-from claude_iterate.workspace import journal_reader
 from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.layout import Layout
 
@@ -90,17 +88,6 @@ class NightReport(msgspec.Struct, frozen=True, rename="camel"):
     """The runs, oldest first."""
 
 
-def _missing(layout: Layout, run: str | None) -> WorkspaceProblem:
-    """No run, or a journal that has lost its beginning."""
-    name, begun = layout.name, next(journal_reader.newest_runs(layout), "")
-    files = (known for known in reversed(layout.run_ids()) if layout.journal(known).is_file())
-    run = run or ("" if begun else next(files, ""))
-    if not run:
-        return WorkspaceProblem(f"{name} has no run yet.", f"Start one: claude-iterate run {name}")
-    lost = f"The journal of run {run} of {name} has lost its beginning, so there is nothing to report."
-    return WorkspaceProblem(lost, f"Its log may be whole: claude-iterate logs {name} --run {run}")
-
-
 def night_report(layout: Layout, run: str | None, at: float) -> NightReport:
     """The report of a run; without one that of the task, over all of its runs."""
     records = RunRecords(layout)
@@ -110,7 +97,7 @@ def night_report(layout: Layout, run: str | None, at: float) -> NightReport:
     else:
         histories = history_view.task_runs(records)
     if not histories:
-        raise _missing(layout, run)
+        raise nothing_to_show(layout, run)
     stories = [records.story(history.id) for history in histories]
     held = records.holder.run if records.holder is not None else None
     views = [run_view(layout, story, at if story.run == held else None) for story in stories]

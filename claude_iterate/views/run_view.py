@@ -14,7 +14,7 @@ from claude_iterate.core.formats import one_line
 from claude_iterate.core.rules.next_steps import rename_workspace
 from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.errors import UsageProblem
+from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.views.history_view import Total
 from claude_iterate.views.story import Now, Story
 from claude_iterate.workspace import journal_reader
@@ -99,6 +99,17 @@ def last_run(layout: Layout) -> str | None:
     """The newest run of `claude-iterate run`; where there is none, the newest of all, such as a dry run."""
     runs = journal_reader.newest_runs
     return next(runs(layout, ("run",)), None) or next(runs(layout), None)
+
+
+def nothing_to_show(layout: Layout, run: str | None = None) -> WorkspaceProblem:
+    """No run, or a journal that has lost its beginning."""
+    name, begun = layout.name, next(journal_reader.newest_runs(layout), "")
+    files = (known for known in reversed(layout.run_ids()) if layout.journal(known).is_file())
+    run = run or ("" if begun else next(files, ""))
+    if not run:
+        return WorkspaceProblem(f"{name} has no run yet.", f"Start one: claude-iterate run {name}")
+    lost = f"The journal of run {run} of {name} has lost its beginning, so there is nothing to show."
+    return WorkspaceProblem(lost, f"Its log may be whole: claude-iterate logs {name} --run {run}")
 
 
 def log_of(layout: Layout, run: str | None = None) -> Path | None:

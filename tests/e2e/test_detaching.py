@@ -203,7 +203,7 @@ def test_what_cannot_be_attached_to(loop: Loop) -> None:
     """No run yet; one that is over; a journal without a beginning; one of a later version; options that exclude."""
     loop.make()
     never = loop.call("attach", "my-task")
-    assert (never.code, "claude-iterate run my-task --detach" in never.err) == (1, True)
+    assert (never.code, "Start one: claude-iterate run my-task" in never.err) == (1, True)
     loop.script(UNDONE)
     assert loop.call("run", "my-task", "-m", "1").code == 0
     over = loop.call("attach", "my-task", "--detailed-exit-code")

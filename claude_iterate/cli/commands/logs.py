@@ -51,7 +51,7 @@ def command(invocation: Invocation, name: str, follow: bool, run: str | None, li
     elif output.wants_json():
         wanted = chosen or run_view.last_run(layout)
         if wanted is None:
-            raise WorkspaceProblem(f"{name} has never run.", f"Run it: claude-iterate run {name}")
+            raise run_view.nothing_to_show(layout)
         output.view(run_view.journal(layout, wanted, lines))
     else:
         _print_log(layout, chosen, lines)

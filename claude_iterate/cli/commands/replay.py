@@ -10,7 +10,6 @@ import click
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.redact import redactor_for
-from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.operations.playback import LONGEST
 from claude_iterate.operations.replay import load_replay
 from claude_iterate.views import run_view
@@ -74,7 +73,7 @@ def command(
     layout = project.layout(name)
     chosen = run_view.find_run(layout, run) if run is not None else run_view.last_run(layout)
     if chosen is None:
-        raise WorkspaceProblem(f"{name} has no run yet.", f"Start one: claude-iterate run {name}")
+        raise run_view.nothing_to_show(layout)
     settings = project.settings_for(layout).settings
     shown = load_replay(layout, chosen, number, level or "", redactor_for(project.environ, settings))
     if shown.missing:

@@ -13,8 +13,6 @@ from claude_iterate.core.events.enums import Point
 
 PROJECT, WORKSPACE = "project", "workspace"
 POINTS = (Point.STARTED, Point.NEXT_ITERATION, Point.ITERATION_FINISHED, Point.FINISHED)
-_LARGEST = 1024 * 1024
-"""Bytes up to which a hook is known by its content; a larger program by what the system says of it."""
 
 
 class HookFile(msgspec.Struct, frozen=True):
@@ -49,10 +47,8 @@ def find(root: Path, workspace: Path | None) -> list[HookFile]:
 def digest(path: Path) -> str:
     """Names what the file holds; empty when it cannot be read."""
     try:
-        found = path.stat()
-        if found.st_size > _LARGEST:
-            return f"{found.st_ino}-{found.st_size}-{found.st_ctime_ns}"
-        return hashlib.blake2b(path.read_bytes(), digest_size=8).hexdigest()
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=8)).hexdigest()
     except OSError:
         return ""
 
