@@ -57,12 +57,12 @@ def sentence(text: str | None) -> str:
 
 def conditions() -> list[str]:
     """What a run is doing: the words and what they mean, then the diagram."""
-    words = [*CONDITIONS.items(), (KILLED, "The runner was killed. `run` goes on where it was.")]
+    words = [*CONDITIONS.items(), (KILLED, "The runner was killed. `run` continues where it was.")]
     return [
         "# What a run is doing",
         "",
-        "One word, the same in `list`, `show` and JSON (`condition` of a run, `state` of a workspace): while the run",
-        "goes on what it is doing, then the reason why it ended.",
+        "One word, the same in `list`, `show` and JSON (`condition` of a run, `state` of a workspace): what the run is",
+        "doing, or why it ended.",
         "",
         *table(("Word", "Means"), ((f"`{word}`", meaning) for word, meaning in words)),
         "The reasons: " + ", ".join(f"`{reason}`" for reason in ENDINGS) + "; see [exit codes](exit-codes.md).",
@@ -74,15 +74,15 @@ def conditions() -> list[str]:
         *(f"    {before} --> {after}: {', '.join(by)}" for (before, after), by in CHANGES.items()),
         "```",
         "",
-        "A run that goes on with a killed one begins where that one was. A run that is killed in any condition is",
+        "A run that continues a killed one begins where that one was. A run that is killed in any condition is",
         f"`{KILLED}`.",
     ]
 
 
 def hook_facts() -> list[str]:
-    """What a hook gets to know: the variables and the keys of the JSON object, from the one table."""
+    """What a hook receives: the variables and the keys of the JSON object, from the one table."""
     return [
-        "# What a hook gets to know",
+        "# What a hook receives",
         "",
         "As variables in its environment, and as one JSON object on a line on its standard input. All variables are",
         "set; what is not known is empty, or `null` in JSON. How to write one: [hooks](../how-to/hooks.md).",
@@ -263,7 +263,7 @@ def exit_codes() -> list[str]:
     rows = ((why, str(end.simple), str(end.detailed), end.meaning) for why, end in endings.items())
     lines += table(("Reason", "Simple", "Detailed", "Meaning"), rows)
     lines += [
-        "A run whose last iteration came to its end and completed the task is `completed`, even if a signal or `stop`",
+        "A run whose last iteration finished and completed the task is `completed`, even if a signal or `stop`",
         "came meanwhile. An iteration that was cut short completes nothing: then the code is 130, 143, or that of",
         "`stopped`.",
         "",

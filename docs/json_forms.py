@@ -14,17 +14,20 @@ from claude_iterate.views import (
     documents,
     history_view,
     iteration_rows,
+    night_report,
+    plan_view,
     run_view,
+    settings_view,
     story,
     workspace_view,
 )
 from claude_iterate.workspace import run_summary
 
 INTRODUCTION = """\
-With `--json` a command prints exactly one JSON document on standard output; one that ends with an error of its own may
-print none. All documents speak one dialect: keys are in camelCase, moments are ISO 8601 in UTC, durations are seconds,
-money is US dollars. On this page `format` is the version of the dialect: new keys may come at any time,
-but no key is renamed or taken away without a new number. The small documents of other commands, such as `doctor` and
+With `--json` a command prints exactly one JSON document on standard output; a command that ends with an error may print
+none. All documents speak one dialect: keys are in camelCase, moments are ISO 8601 in UTC, durations are seconds,
+money is US dollars. On this page `format` is the version of the dialect: new keys may be added at any time,
+but no key is renamed or removed without a new number. The small documents of other commands, such as `doctor` and
 `archive list`, have no such number. The entries of a journal are printed as they are in the file: their `at` is seconds
 since 1970 (UTC).
 
@@ -115,6 +118,9 @@ def _modules() -> list[Any]:
         workspace_view,
         run_summary,
         iteration_rows,
+        night_report,
+        plan_view,
+        settings_view,
         story,
     ]
 

@@ -34,11 +34,11 @@ class EndedRun(RunView, frozen=True, kw_only=True, rename="camel"):
     """The last iteration, as in `history`: what Claude reported, what changed, the tests, Claude's session. null: there
     was none."""
     usage_limit: bool
-    """A usage limit of the provider held the run up, or ended it."""
+    """A usage limit of the provider delayed or ended the run."""
 
 
 class EndedVerification(EvidenceView, frozen=True, kw_only=True, rename="camel"):
-    """What `verify` came to; `claim` is 0 when nothing was verified."""
+    """The result of `verify`; `claim` is 0 if nothing was verified."""
 
     workspace: str
     status: str
@@ -57,7 +57,7 @@ class OneOfManyRuns(EndedRun, frozen=True, kw_only=True, rename="camel"):
 
 
 class RefusedRun(msgspec.Struct, frozen=True, rename="camel"):
-    """A workspace that could not be run, or whose run broke off."""
+    """A workspace that could not run, or whose run broke off."""
 
     workspace: str
     message: str
@@ -66,12 +66,12 @@ class RefusedRun(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class EndedRuns(msgspec.Struct, frozen=True, rename="camel"):
-    """What several runs of one command came to. A task that was completed before is in none of the two lists."""
+    """The results of several runs of one command. A task that was already completed is in neither list."""
 
     runs: tuple[OneOfManyRuns, ...]
     refused: tuple[RefusedRun, ...]
     exit_code: int
-    """0 only if all are good."""
+    """0 only if all runs would have had 0 alone."""
 
 
 Run = TypeVar("Run", bound=EndedRun)

@@ -44,12 +44,12 @@ class RunHistory(msgspec.Struct, frozen=True, rename="camel"):
     waits: int = 0
     """For limits, overloads and the like."""
     waited: float = 0.0
-    """Seconds; of one that goes on, until now."""
+    """Seconds; of a wait under way, until now."""
     mode: str = "loop"
     plan: PlanCounts | None = None
     """The tasks of the plan, as the run last read it."""
     claim_before_held: bool | None = None
-    """Whether the last claim of the killed run that it goes on with held; null when it judged none."""
+    """Whether the last claim of the killed run that it continues held; null: that run judged none."""
 
 
 class Total(msgspec.Struct, frozen=True, rename="camel"):
@@ -57,32 +57,32 @@ class Total(msgspec.Struct, frozen=True, rename="camel"):
 
     iterations: int = 0
     retries: int = 0
-    """Calls whose iteration was done again."""
+    """Calls whose iteration was repeated."""
     duration: float = 0.0
     cost_usd: float = 0.0
     other_cost_usd: float = 0.0
     calls_without_cost: int = 0
-    """Calls of iterations whose cost is not known; the sums have what is known of it."""
+    """Calls of iterations whose cost is not known; the sums include the part that is known."""
     cost_is_lower_bound: bool = False
-    """Of some calls only a part of the cost is known."""
+    """Only part of the cost of some calls is known."""
     tokens: TokenCounts = TokenCounts()
     turns: int = 0
     tools: int = 0
     outcomes: dict[str, int] = {}
     """How many calls ended in each way."""
     reboots: int = 0
-    """Iterations that began with a fresh session where one could have gone on."""
+    """Iterations that began with a fresh session instead of the last one."""
     waits: int = 0
     waited: float = 0.0
     measured: int = 0
-    """Iterations of which we know what they changed."""
+    """Iterations whose changes are known."""
     moved: int = 0
     """Iterations that made progress: commits, files, tests or the plan."""
     files: FileCounts | None = None
-    """The sums over all iterations; a file that is changed in two counts twice. null: not measured."""
+    """The sums over all iterations; a file that two iterations changed counts twice. null: not measured."""
     commits: int | None = None
     tests: TestsView | None = None
-    """As they were when they last ran."""
+    """Their last result."""
     claims: int = 0
     """How often Claude said that the task is done."""
     claims_held: int = 0
@@ -125,7 +125,7 @@ def history_of(story: Story, at: float = 0.0) -> RunHistory:
 
 
 def settle_claims(runs: Sequence[RunHistory]) -> list[RunHistory]:
-    """The runs, where a claim that a killed run left open has the verdict of the run that went on with it."""
+    """The runs, where a claim that a killed run left open has the verdict of the run that continued it."""
     found = {one.id: one for one in runs}
     for one in runs:
         killed = found.get(one.goes_on_with or "")
@@ -264,7 +264,7 @@ def narrow_runs(runs: Iterable[RunHistory], last: int | None, only: str | None) 
 
 
 def last_runs(records: RunRecords) -> list[RunHistory]:
-    """The last run, after those that it goes on with because they were killed, and the dry runs since then."""
+    """The last run, after the killed ones that it continues, and the dry runs since then."""
     found = records.newest(("run",))
     wanted = found.run if found is not None else ""
     tried = [run(records, identity) for identity in records.runs if identity > wanted]
@@ -292,12 +292,12 @@ def _is_of_another(one: RunHistory, later: Sequence[RunHistory]) -> bool:
 
 
 def totals(records: RunRecords, identity: str) -> Total:
-    """The figures of a run, with those of the killed ones that it goes on with."""
+    """The figures of a run, with those of the killed ones that it continues."""
     return total(_chain(records, identity))
 
 
 def _chain(records: RunRecords, wanted: str) -> list[RunHistory]:
-    """A run after those that it goes on with; these are older, whatever a journal says."""
+    """A run after those that it continues; these are older, whatever a journal says."""
     found: list[RunHistory] = []
     while (not found or wanted < found[0].id) and wanted in records.runs and (one := run(records, wanted)) is not None:
         found.insert(0, one)

@@ -25,7 +25,7 @@ _DENIALS = 10
 
 
 class FileCounts(msgspec.Struct, frozen=True, rename="camel"):
-    """How many files of the project an iteration changed, as we measured it."""
+    """How many files of the project an iteration changed, as measured."""
 
     created: int = 0
     modified: int = 0
@@ -33,7 +33,7 @@ class FileCounts(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class TestsView(msgspec.Struct, frozen=True, rename="camel"):
-    """What the test command came to after an iteration."""
+    """The result of the test command after an iteration."""
 
     passed: int = 0
     failed: int = 0
@@ -47,16 +47,16 @@ class Row(msgspec.Struct, frozen=True, rename="camel"):
     run: str
     number: int
     attempt: int
-    """Above 1 when the iteration was done again."""
+    """Above 1 if the iteration was repeated."""
     began: str
     duration: float = 0.0
-    """Of a call without an end: until its last sign."""
+    """Of a call without an end: until its last sign of life."""
     cost_usd: float | None = 0.0
     """null: Claude worked and did not report the cost."""
     known_cost_usd: float = 0.0
-    """As much of the cost as is known; the sums count it."""
+    """The part of the cost that is known; the sums include it."""
     cost_is_lower_bound: bool = False
-    """It is what Claude's messages cost at least, or what it had reported before more messages came."""
+    """The known cost is what Claude's messages cost at least, or what it had reported before further messages."""
     tokens: TokenCounts = TokenCounts()
     turns: int = 0
     tools: int = 0
@@ -65,19 +65,19 @@ class Row(msgspec.Struct, frozen=True, rename="camel"):
     complete: bool | None = None
     """Claude claims that the task is done."""
     outcome: str = Kind.UNFINISHED
-    """unfinished: the call has none yet, or never will."""
+    """unfinished: the call has no outcome yet, or never will."""
     message: str = ""
     summary: str = ""
-    """What Claude reported of its work, in its own words."""
+    """What Claude reported about its work, in its own words."""
     denied: tuple[str, ...] = ()
     """The first tool calls that Claude was not allowed to make, each once."""
     done_again: bool = False
-    """The iteration is done again, so this row does not count as one."""
+    """The iteration is repeated, so this row does not count as one."""
     resumed_session: str | None = None
     session: str = ""
     """Claude's session."""
     claim_held: bool | None = None
-    """Whether the proof of the claim held; null without a claim, and as long as it was not judged."""
+    """Whether the proof of the claim held; null: no claim, or not judged yet."""
     files: FileCounts | None = None
     """null: not measured."""
     commits: int | None = None
@@ -85,23 +85,23 @@ class Row(msgspec.Struct, frozen=True, rename="camel"):
     tests: TestsView | None = None
     """null: the tests did not run, or their output was not understood."""
     moved: tuple[str, ...] | None = None
-    """What we saw move: commits, files, tests, in plan mode the plan; empty: nothing; null: not measured."""
+    """The progress that was measured: commits, files, tests, in plan mode the plan; empty: none; null: not measured."""
     context: float | None = None
     """How full the context was at the end, from 0 to 1."""
     compactions: int = 0
     """How often Claude Code made its context smaller."""
     rebooted: str | None = None
-    """Why it began with a fresh session where one could have gone on: redline, user, session or expired."""
+    """Why it began with a fresh session instead of the last one: redline, user, session or expired."""
     exit_code: int | None = None
-    """null: Claude was not started, or works still."""
+    """null: Claude was not started, or is still working."""
     said: int = 0
     """Characters of Claude's own text."""
     prompt_hash: str = ""
     instructions_hash: str = ""
     tree_before: str = ""
-    """Git's name for all that was in the project when it began; empty: no snapshot. For `git diff`."""
+    """Git's name for the whole project when it began, for `git diff`; empty: no snapshot."""
     tree_after: str = ""
-    """The same for what it left."""
+    """The same when it ended."""
 
 
 class IterationRows:
@@ -116,11 +116,11 @@ class IterationRows:
         self.ended: list[Row] = []
         self._other = Spending()
         self.claim_before_held: bool | None = None
-        """What came of a claim of the killed run that this one goes on with."""
+        """The result of a claim of the killed run that this one continues."""
 
     def every(self, at: float = 0.0) -> tuple[Row, ...]:
         """All rows. That of the call under way is the last, with what is known of it; it has lasted until the moment
-        `at`, or until its last sign."""
+        `at`, or until its last sign of life."""
         if self._begun is None:
             return tuple(self.ended)
         call = self._state.call or Call(0, 0.0)
@@ -176,7 +176,7 @@ class IterationRows:
                 self.ended[-1] = replace(self.ended[-1], claim_held=event.passed)
 
     def _attempt(self, number: int) -> int:
-        """Which attempt at this iteration it is; a run that goes on remembers those of the killed one."""
+        """Which attempt at this iteration it is; a run that continues a killed one remembers its attempts."""
         earlier = self._retries_before[1] if number == self._retries_before[0] else 0
         for row in reversed(self.ended):  # attempts at one iteration stand together
             if row.number != number:

@@ -29,7 +29,7 @@ from claude_iterate.workspace.layout import Layout
 
 
 class WaitView(msgspec.Struct, frozen=True, rename="camel"):
-    """A wait of the run: what for, from when to when. `ended` is null while it goes on."""
+    """A wait of the run: what for, from when to when. `ended` is null while it lasts."""
 
     why: str
     began: str
@@ -56,7 +56,7 @@ class RunOfTask(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class NightReport(msgspec.Struct, frozen=True, rename="camel"):
-    """All that a morning reader wants to know of a task. `run` is the last of the `runs` that belong to it."""
+    """A task in the morning: how it ended, the proof, the work, money and time. `run` is the last of its `runs`."""
 
     workspace: str
     path: str
@@ -66,7 +66,7 @@ class NightReport(msgspec.Struct, frozen=True, rename="camel"):
     sentence: str
     """How it ended, or what it does now, in one sentence."""
     good: bool
-    """It ended as one wishes, or still runs."""
+    """It ended well, or is still running."""
     tone: Tone
     """How the sentence looks: good only for what is proven."""
     instructions: str

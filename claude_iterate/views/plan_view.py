@@ -39,7 +39,7 @@ class TaskView(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class SpecificationView(msgspec.Struct, frozen=True, rename="camel"):
-    """A file of the specifications, and how many tasks name it; `open` of them are not done."""
+    """A file of the specifications, how many tasks name it, and how many of these are not done (`open`)."""
 
     file: str
     tasks: int

@@ -28,13 +28,13 @@ class RunView(RunSummary, frozen=True, kw_only=True, rename="camel"):
 
     now: Now | None = None
     totals: Total | None = None
-    """What `history --totals` says of it, killed runs that it goes on with included; in `show` and `run`."""
+    """The figures of `history --totals`, including those of killed runs that it continues; in `show` and `run`."""
     warnings: tuple[str, ...] = ()
-    """What the run warned of, each once, the newest last; in `show` and `run`."""
+    """The run's warnings, each once, the newest last; in `show` and `run`."""
 
 
 class RunsView(msgspec.Struct, frozen=True, rename="camel"):
-    """The runs of a workspace, oldest first, and the logs there are."""
+    """The runs of a workspace, oldest first, and its logs."""
 
     workspace: str
     runs: tuple[RunView, ...]

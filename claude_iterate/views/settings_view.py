@@ -36,7 +36,7 @@ class EntryView(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class SettingReadView(EntryView, frozen=True, rename="camel"):
-    """What one setting is; of an entry such as `claude.env.NAME`, that entry."""
+    """The value of one setting, or of an entry such as `claude.env.NAME`."""
 
 
 class SettingsView(msgspec.Struct, frozen=True, rename="camel"):
@@ -46,7 +46,7 @@ class SettingsView(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class DeclaredView(msgspec.Struct, frozen=True, rename="camel"):
-    """All there is to know of one setting."""
+    """Everything about one setting."""
 
     key: str
     kind: str

@@ -61,7 +61,7 @@ class Happening(msgspec.Struct, frozen=True):
 
 
 class PastWait(msgspec.Struct, frozen=True):
-    """A wait: what for, when it began, until when it was planned, when it ended (None: it goes on) and by what."""
+    """A wait: what for, when it began, until when it was planned, when it ended (None: it is under way) and by what."""
 
     why: str
     began: float
@@ -132,7 +132,7 @@ class Story:
             self.waits[-1] = replace(self.waits[-1], ended=at, by=by)
 
     def waited_by(self, at: float) -> float:
-        """Seconds of all waits up to the moment `at`; one that goes on has lasted until then."""
+        """Seconds of all waits up to the moment `at`; one under way has lasted until then."""
         open_wait = self.waits[-1] if self.waits and self.waits[-1].ended is None else None
         return self.waited + (max(0.0, at - open_wait.began) if open_wait is not None else 0.0)
 
@@ -251,8 +251,8 @@ class RunRecords:
 
 
 class CheckView(msgspec.Struct, frozen=True, rename="camel"):
-    """One check. `exit_code` is null when it was ended before its end; `cut` says why. `flaky`: it ended in another way
-    before, although nothing changed. `gone` are files of it that were there when the run began."""
+    """One check. `exit_code` is null if it was ended before it finished; `cut` says why. `flaky`: its result is not the
+    same as before, although nothing changed. `gone` are files of the check that existed when the run began."""
 
     command: str
     exit_code: int | None
@@ -287,7 +287,7 @@ class ReviewView(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class EvidenceView(msgspec.Struct, frozen=True, rename="camel"):
-    """One verification. `passed` is null when it did not come to its end, and in a dry run, which is no evidence;
+    """One verification. `passed` is null if it did not finish, and in a dry run, which is no evidence;
     `tree` is git's name for what was proven."""
 
     run: str
@@ -299,7 +299,7 @@ class EvidenceView(msgspec.Struct, frozen=True, rename="camel"):
     review: ReviewView | None = None
     dry_run: bool = False
     purpose: str = "run"
-    """run, or verify: then there need not be a claim."""
+    """run, or verify, which needs no claim."""
     changes: tuple[ChangeView, ...] = ()
     wavered: bool = False
     """The review says yes after saying no, and nothing changed in between."""

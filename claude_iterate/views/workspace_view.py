@@ -102,7 +102,7 @@ class WorkspaceState(msgspec.Struct, frozen=True):
 
     @property
     def report_is_old(self) -> bool:
-        """The report is about instructions that were replaced since."""
+        """The report is about instructions that have been replaced since."""
         return self.state == "new_task" or self.about.run.report_of_task_before
 
 
@@ -157,11 +157,11 @@ class CountersView(msgspec.Struct, frozen=True, rename="camel"):
     execution: int
     cost_usd: float
     cost_is_lower_bound: bool
-    """Of some calls only a part of the cost is known, or a journal is lost."""
+    """Only part of the cost of some calls is known, or a journal is lost."""
 
 
 class CounterView(msgspec.Struct, frozen=True, rename="camel"):
-    """What ends a run when it reaches its limit."""
+    """One counter of the breaker: it ends a run when it reaches its limit."""
 
     name: str
     count: int
@@ -184,9 +184,9 @@ class WorkspaceView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     copy_of: CopyView | None
     report: ReportView
     report_of_task_before: bool
-    """The report is about instructions that were replaced since."""
+    """The report is about instructions that have been replaced since."""
     last_run: RunView | None
-    """The last run of `claude-iterate run`, the one under way included; never a dry run."""
+    """The last run of `claude-iterate run`, or the one under way; never a dry run."""
     last_dry_run: RunView | None
     """The last dry run of any purpose, if no real run came after it."""
     running_run: RunView | None
@@ -194,22 +194,21 @@ class WorkspaceView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     proof: EvidenceView | None
     counters: CountersView
     breaker: tuple[CounterView, ...]
-    """How far what the breaker counts is, as the next run takes it over."""
+    """The counters of the breaker, as the next run inherits them."""
     created: str | None
     last_run_at: str | None
-    """When it last ran, also where there is no journal: the original kept none."""
+    """When it last ran, even without a journal: the original kept none."""
     next_run: str
     """What the next run would be: mode and bounds, in words."""
     settings: tuple[SettingView, ...]
     files: dict[str, bool]
     log: str | None
     is_reset: bool = False
-    """The command `reset` came after the last run: nothing of it counts any more."""
+    """The command `reset` came after the last run: it no longer counts."""
     without_journal: tuple[str, ...] = ()
     """Runs whose journal is gone or empty: what they did is not known."""
     merge: str | None = None
-    """The command that merges the branch of its worktree, and before that commits what is not; null when there is
-    nothing to merge."""
+    """The command that commits what is uncommitted in its worktree and merges the branch; null: nothing to merge."""
 
 
 def workspace_view(project: Project, layout: Layout, at: float) -> WorkspaceView:
@@ -319,17 +318,17 @@ COPIED = "It is a copy of a workspace that is running now."
 
 
 class WorkspaceRow(msgspec.Struct, frozen=True, rename="camel"):
-    """One workspace in a list. Of a damaged one only name, status, state and path are known."""
+    """One workspace in a list. Only name, status, state and path of a damaged one are known."""
 
     name: str
     path: str
     status: str
     """in_progress, completed, error, running, interrupted or damaged."""
     state: str
-    """The one word for it: while it runs what the run is doing, then the reason why the last run ended; killed, new,
-    new_task (the instructions changed since the task was completed), copy (of a workspace that is running), damaged.
-    Where no reason is known, because the original ran it or `verify` judged it since: completed, unfinished or
-    error."""
+    """The one word for it: what the run is doing while it runs, then the reason why the last run ended; killed, new,
+    new_task (the instructions changed since the task was completed), planned (`plan` made a plan), copy (of a workspace
+    that is running), damaged. Where no reason is known, because the original ran it or `verify` judged it since:
+    completed, unfinished or error."""
     mode: str | None = None
     iterations: int | None = None
     progress: Progress | None = None
@@ -346,15 +345,15 @@ class WorkspaceRow(msgspec.Struct, frozen=True, rename="camel"):
     created: str | None = None
     last_run: str | None = None
     cost_is_lower_bound: bool = False
-    """Of some calls of the last run only a part of the cost is known."""
+    """Only part of the cost of some calls of the last run is known."""
     branch: str | None = None
     """The branch of the worktree that the last run worked in."""
     run_mode: str | None = None
-    """The mode of the last run; `plan` and `build` have theirs, whatever the workspace's own is."""
+    """The mode of the last run; the commands `plan` and `build` have their own, whatever the workspace's is."""
     plan: PlanCounts | None = None
     """The tasks of the plan, as the last run read it."""
     reset: bool = False
-    """The command `reset` came after the last run: nothing of it counts any more."""
+    """The command `reset` came after the last run: it no longer counts."""
 
 
 class ListingView(msgspec.Struct, frozen=True, rename="camel"):

@@ -54,7 +54,7 @@ class CurrentWait(msgspec.Struct, frozen=True):
 
 
 class ChangeView(msgspec.Struct, frozen=True, rename="camel"):
-    """Something that defines the proof is not what it was when the run began; `earlier`: when an earlier one began.
+    """Something that defines the proof has changed since the run began; `earlier`: in an earlier run.
     `kind` is instructions, plan, settings, check, script, config, program, test, prompt or memory."""
 
     kind: str
@@ -64,14 +64,14 @@ class ChangeView(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class BreakerCounts(msgspec.Struct, frozen=True, rename="camel"):
-    """What the breaker counts at the end of the run or now, and what `limits.calls_per_hour` does."""
+    """What the breaker counts, at the end of the run or now, and the calls that `limits.calls_per_hour` counts."""
 
     no_progress: int
     failures: int
     same_error: int
     test_failures: int
     tripped: str | None
-    """Why the next run is refused without `--reset`; null when it is not."""
+    """Why the next run is refused without `--reset`; null: it is not refused."""
     calls_in_last_hour: int
 
 
@@ -84,7 +84,7 @@ class WorktreeSummary(msgspec.Struct, frozen=True, rename="camel"):
     commits: int | None = None
     """Commits of the branch that the project did not have when the run ended."""
     clean: bool | None = None
-    """Nothing in it was uncommitted, so it was removed."""
+    """Everything in it was committed, so it was removed."""
 
 
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -94,17 +94,17 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     purpose: str
     """run, verify, setup, edit or validate."""
     mode: str
-    """loop, iterative, plan or build; `plan` and `build` run in theirs, whatever the workspace's own is."""
+    """loop, iterative, plan or build; the commands `plan` and `build` have their own, whatever the workspace's is."""
     plan: PlanCounts | None
-    """null in modes that read no plan."""
+    """null in modes that do not read the plan."""
     state: str
-    """running, finished, or unfinished: the journal ends without an end of the run."""
+    """running, finished, or unfinished: the journal does not have the end of the run."""
     started: str | None
     finished: str | None
     updated: str | None
-    """When the last thing happened that counts."""
+    """When the last event that counts happened."""
     duration: float
-    """With that of the killed run that it continues, as all other figures."""
+    """Like all figures, it includes the killed run that this one continues."""
     iterations: int
     max_iterations: int
     """0: no limit."""
@@ -112,14 +112,14 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The number of the iteration under way; 0 when there is none."""
     condition: str
     """What it is doing, in one word: starting, running, verifying, waiting, paused or stopping; killed, if its journal
-    has no end and it does not run; at its end the reason."""
+    has no end and it is not running; at its end the reason."""
     total_iterations: int
     """Of all runs of the workspace, without one that is under way."""
     dry_run: bool
     cost_usd: float
-    """What a call under way has reported is included; 0 in a dry run."""
+    """Includes what a call under way has reported; 0 in a dry run."""
     cost_is_lower_bound: bool
-    """Of some calls only a part of the cost is known, because Claude was gone before it named it."""
+    """Only part of the cost of some calls is known, because Claude ended before it reported it."""
     total_cost_usd: float
     """Of all runs of the workspace, as the next run will count it."""
     total_cost_is_lower_bound: bool
@@ -133,14 +133,14 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     advice: str
     known_by: str | None
     """How it is known that the task is done: checks, review, checks_and_review; or not proven: report (Claude's word),
-    plan (all of its tasks are ticked), changed (what defines the proof was changed). null when the run did not
-    complete."""
+    plan (all of its tasks are ticked), changed (what defines the proof was changed). null: the run did not complete
+    the task."""
     about_claim: str
-    """What has to be known of the last claim: that it was not checked, or what the report says beside it."""
+    """What matters about the last claim: that it was not checked or did not hold, or what the report adds."""
     changes: tuple[ChangeView, ...]
-    """What defines the proof and was changed during the run, as far as it was looked at."""
+    """Changes to what defines the proof since the run began, as far as it was checked."""
     flaky: tuple[str, ...]
-    """Checks of the last claim that ended in another way before, although nothing changed."""
+    """Checks of the last claim whose result is not the same as before, although nothing changed."""
     next: str
     """The next step, as a command for a shell; empty when there is nothing to do."""
     last_error: str

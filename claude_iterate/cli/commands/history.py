@@ -66,7 +66,7 @@ def command(
     totals: bool,
     wide: bool,
 ) -> None:
-    """Show each iteration of the workspace NAME: what it took, did and came to.
+    """Show each iteration of the workspace NAME: its time, cost, work and outcome.
 
     FILES (created +, changed ~, deleted -), COMMITS and TESTS (green of all) are measured; PROGRESS is what Claude
     reports, CLAIM what became of its claim to be done. A run that continued a killed one is shown together with it. A

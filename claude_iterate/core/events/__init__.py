@@ -99,9 +99,9 @@ Event = RunEvent | SteeringEvent | IterationEvent | CallEvent | WorkEvent | Proo
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """An event in its place: `seq` counts from 1, and a gap is where a flood was thinned out, or
-    where a full disk left no room for Claude's words; `at` is wall time (epoch
-    seconds, UTC), `elapsed` is time since the run began on a clock that never jumps."""
+    """An event in its place: `seq` counts from 1, with a gap where a flood was thinned out or a full disk left no room
+    for Claude's words; `at` is wall time (epoch seconds, UTC), `elapsed` the time since the run began, on a clock that
+    never jumps."""
 
     seq: int
     at: float

@@ -14,10 +14,9 @@ from claude_iterate.core.reports.status import Change, Status
 
 
 class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How one call of the agent ended. `kind` is a row of `core.outcomes.classes`; `resets_at` the moment (epoch
-    seconds) at which a usage limit ends, if it is known. `called` is false when it could not even be started.
-    `allowed_by` are the options of `run` that would have allowed what was denied. `throttled`: the API asked for fewer
-    requests."""
+    """How one call of the agent ended. `kind` is one of the outcomes; `resets_at` the moment (epoch seconds) at which a
+    usage limit ends, if it is known. `called` is false if Claude could not even be started. `allowed_by` are the
+    options of `run` that would have allowed what was denied. `throttled`: the API asked for fewer requests."""
 
     kind: Kind
     message: str = ""
@@ -30,10 +29,10 @@ class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class IterationStarted(BaseEvent, frozen=True):
-    """A prompt was rendered and is about to be sent. The texts are for the log; the journal leaves them out.
-    `resumes` is the session that continues; empty: a fresh one. `notes` counts the notes in the prompt. The prompt
-    asks for `report_id` in the report. `prompt_hash` is that of the prompt as it was sent, which is kept beside the raw
-    output; `instructions_hash` that of the instructions in it."""
+    """A prompt was rendered and is about to be sent. The texts are for the log; the journal leaves them out. `resumes`
+    is the session that continues; empty: a fresh one. `notes` counts the notes in the prompt. The prompt asks for
+    `report_id` in the report. `prompt_hash` is the hash of the prompt as sent, which is kept beside the raw output;
+    `instructions_hash` is that of the instructions in it."""
 
     number: int
     instructions: str = ""
@@ -48,8 +47,8 @@ class IterationStarted(BaseEvent, frozen=True):
 
 
 class Rebooted(BaseEvent, frozen=True):
-    """The iteration that just began has a fresh session where one could have gone on: `session`, if its id is known.
-    `context` is how full that one was."""
+    """The iteration that just began has a fresh session instead of the last one: `session`, if its id is known.
+    `context` says how full that one was."""
 
     why: Reboot
     session: str = ""
@@ -64,7 +63,7 @@ class AgentStarted(BaseEvent, frozen=True):
 
 
 class CutStarted(BaseEvent, frozen=True):
-    """We began to end Claude. `doing` is what it was busy with."""
+    """The run began to end Claude. `doing` says what Claude was doing, `after` how many seconds it was allowed."""
 
     cause: Cause
     doing: str = ""
@@ -93,11 +92,11 @@ class StatusChanged(BaseEvent, frozen=True):
 
 
 class IterationFinished(BaseEvent, frozen=True):
-    """One iteration is over. `status` is the report if the agent wrote one in this iteration. With a claim, `task` is
-    the identity of the instructions in the prompt. `cost_is_lower_bound`: Claude was gone before it named the cost, so
-    `cost_usd` is only what its messages cost at least. `exit_code` is None where Claude was not started; `said` counts
-    the characters of Claude's own text, without sub-agents. `error` is the signature of the last error that a tool or
-    the result reported, `error_said` its words. `says_done`: its last words say that all is done.
+    """One iteration is over. `status` is the report if the agent wrote one in this iteration. With a claim, `task`
+    identifies the instructions in the prompt. `cost_is_lower_bound`: Claude ended before it reported the cost, so
+    `cost_usd` is what its messages cost at least. `exit_code` is None if Claude was not started; `said` counts the
+    characters of Claude's own text, without sub-agents. `error` is the signature of the last error that a tool or the
+    result reported, `error_said` its words. `says_done`: Claude's last words say that everything is done.
     `report_was_last`: no tool was called after the one that wrote the report, and Claude ended by itself."""
 
     number: int
@@ -128,8 +127,8 @@ class IterationFinished(BaseEvent, frozen=True):
 
 
 class ReviewFinished(BaseEvent, frozen=True):
-    """The review's verdict: verified, incomplete, invalid when its report cannot be trusted, or unheld when it could
-    not run at all, for the reason in `outcome`. `project` names the state of the project that it saw."""
+    """The review's verdict: verified, incomplete, invalid (its report cannot be trusted) or unheld (it could not run,
+    for the reason in `outcome`). `project` identifies the state of the project that it saw."""
 
     verdict: str
     summary: str = ""
@@ -153,8 +152,8 @@ class OneOffCallStarted(BaseEvent, frozen=True):
 
 class OneOffCallFinished(BaseEvent, frozen=True):
     """A one-off call is over. `text` is Claude's answer, `structured` its answer in our schema, which the journal
-    leaves out. `changed` are files of the project that changed while Claude was only to look; `trouble` says why its
-    answer cannot count."""
+    leaves out. `changed` are files of the project that changed although Claude was only asked to read; `trouble` says
+    why its answer does not count."""
 
     purpose: Purpose
     outcome: Outcome
@@ -170,9 +169,9 @@ class OneOffCallFinished(BaseEvent, frozen=True):
 
 
 class SnapshotTaken(BaseEvent, frozen=True):
-    """All that is in the project has one id: `tree`, held by `ref`. Number 0 is from before the first iteration; any
-    other is what this iteration left, or what the next one begins with if we ran checks or tests meanwhile. `how` is
-    git, or store for a repository of our own; `head` and `branch` are the repository's, empty where there is none."""
+    """One id for the whole project: `tree`, held by `ref`. Number 0 is the state before the first iteration; any other
+    is what that iteration left, or what the next one begins with if checks or tests ran in between. `how` is git, or
+    store (a repository of our own); `head` and `branch` are the repository's, empty where there is none."""
 
     number: int
     tree: str
@@ -220,9 +219,9 @@ class TestCounts(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class WorkMeasured(BaseEvent, frozen=True):
-    """What iteration `number` did. `changes` and `tests` are None where they are not known. `progress` is what moved:
-    commits, files, tests, in plan mode plan. `notes`: TODO.md or what Claude keeps in its folder changed, which is no
-    work, but does not contradict a report of work either."""
+    """What iteration `number` did. `changes` and `tests` are None where they are not known. `progress` names what
+    moved: commits, files, tests and, in plan mode, plan. `notes`: TODO.md or a file in Claude's folder changed, which
+    is no work, but does not contradict a report of work either."""
 
     number: int
     changes: Changes | None = None
@@ -232,7 +231,7 @@ class WorkMeasured(BaseEvent, frozen=True):
 
 
 class PlanRead(BaseEvent, frozen=True):
-    """The plan before an iteration, or what an iteration left of it, when it is not as it was last read: how many tasks
+    """The plan before an iteration, or as an iteration left it, if it changed since it was last read: how many tasks
     are open, under way and done, how many name no specification, and a checksum of the text, empty for no plan.
     `problem` says why it cannot be used."""
 
@@ -255,8 +254,7 @@ class PlanRead(BaseEvent, frozen=True):
 
 
 class PlanFinished(BaseEvent, frozen=True):
-    """No task of the plan is open: a claim of completion. `task` is the identity of the instructions that it
-    is about."""
+    """No task of the plan is open: a claim of completion. `task` identifies the instructions of the claim."""
 
     tasks: int
     task: str = ""

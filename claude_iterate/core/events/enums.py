@@ -27,7 +27,7 @@ class Word(StrEnum):
 
 
 class Kind(Word):
-    """How a call of Claude ended; a view says `unfinished` of one that has not."""
+    """How a call of Claude ended; views say `unfinished` for one that has not."""
 
     INTERRUPTED = "interrupted"
     SKIPPED = "skipped"
@@ -63,7 +63,7 @@ class Cause(Word):
 
 
 class Reboot(Word):
-    """Why a fresh session begins where one could have gone on."""
+    """Why a fresh session begins instead of the last one."""
 
     REDLINE = "redline"
     USER = "user"
@@ -168,9 +168,9 @@ ENDINGS: dict[Reason, Ending] = {
     "stagnation": Ending(0, 4, "Several iterations in a row did no work.", good=True),
     "no_progress": Ending(1, 4, "Several iterations in a row changed nothing (`stop.no_progress`)."),
     "same_error": Ending(1, 4, "Several iterations in a row met the same error (`stop.same_error`)."),
-    "test_failures": Ending(1, 4, "The tests were red after several iterations in a row (`stop.test_failures`)."),
+    "test_failures": Ending(1, 4, "The tests failed after several iterations in a row (`stop.test_failures`)."),
     "pattern": Ending(1, 4, "Claude's output matches one of `stop.patterns`."),
-    "script": Ending(1, 4, "A command of `stop.scripts` says that the run is to end."),
+    "script": Ending(1, 4, "A command of `stop.scripts` ended the run."),
     "blocked": Ending(1, 5, "The agent says that it needs help."),
     "verification_failed": Ending(1, 5, "The agent claimed completion, and the proof failed."),
     "agent_failed": Ending(
@@ -180,11 +180,11 @@ ENDINGS: dict[Reason, Ending] = {
         " workspace or its plan is gone; or the disk is full.",
     ),
     "budget": Ending(1, 7, "The money allowed for the workspace is spent."),
-    "duration": Ending(1, 7, "The time allowed for the run is over."),
+    "duration": Ending(1, 7, "The time allowed for the run is up."),
     "usage_limit": Ending(1, 7, "The provider's usage limit is reached."),
     "reserve": Ending(1, 7, "Less of a usage window is left than `limits.reserve` keeps."),
     "hook_abort": Ending(1, 9, "A hook ended the run."),
-    "stopped": Ending(0, 8, "A stop was asked for.", good=True),
+    "stopped": Ending(0, 8, "A stop was requested.", good=True),
     "interrupted": Ending(130, 130, "Ctrl-C."),
     "terminated": Ending(143, 143, "SIGTERM, or SIGHUP because the terminal was closed."),
 }

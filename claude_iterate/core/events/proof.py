@@ -8,9 +8,10 @@ from claude_iterate.core.events.stream import BaseEvent
 
 
 class VerificationStarted(BaseEvent, frozen=True):
-    """The agent claims completion for the `claim`-th time; its proof begins. `green` counts the checks that were
-    green before a wait and need not run again: nothing changed since. `changed` are the files that the checks changed:
-    then they run once more. `verify` has no claim, so `task` is the identity of the instructions as it finds them."""
+    """The agent claims completion for the `claim`-th time; its proof begins. `green` counts the checks that passed
+    before a wait and need not run again, because nothing has changed since. `changed` are files that the checks
+    changed, which is why they run once more. `verify` has no claim, so `task` identifies the instructions as it finds
+    them."""
 
     claim: int
     checks: int = 0
@@ -22,7 +23,7 @@ class VerificationStarted(BaseEvent, frozen=True):
 
 class CheckFinished(BaseEvent, frozen=True):
     """A check ran: its command, exit code (None: not started, too slow or stopped), and the end of its output.
-    `project` names the state of the project when the checks began; `gone` are files of the check that were there when
+    `project` identifies the state of the project when the checks began; `gone` are files of the check that existed when
     the run began."""
 
     command: str
@@ -35,8 +36,8 @@ class CheckFinished(BaseEvent, frozen=True):
 
 
 class ChecksPassed(BaseEvent, frozen=True):
-    """All checks of a claim passed, and the review is still to come. They stand as long as the project is the same:
-    `project` names its state. Of each check all but its output is kept; `digest` is that of their commands.
+    """All checks of a claim passed, and the review is yet to come. They stand as long as the project does not change:
+    `project` identifies its state. Everything but the output of each check is kept; `digest` is that of their commands.
     `review_waits`: Claude cannot be called now."""
 
     claim: int
@@ -47,9 +48,9 @@ class ChecksPassed(BaseEvent, frozen=True):
 
 
 class ClaimDropped(BaseEvent, frozen=True):
-    """A claim of completion does not count: the instructions are no longer those that it is about; or, if
-    `cut`, its iteration was cut off and no proof is wanted; or the plan does not confirm it, then
-    `findings` is what the next prompt says of it."""
+    """A claim of completion does not count: the instructions have changed since; or, if `cut`, its iteration was cut
+    off and no proof is wanted; or the plan does not confirm it, and `findings` is what the next prompt says about
+    that."""
 
     why: str
     cut: bool = False
@@ -57,7 +58,7 @@ class ClaimDropped(BaseEvent, frozen=True):
 
 
 class CheckResult(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How a check ended when it last ran, and what the project was then."""
+    """The last result of a check, and the state of the project then."""
 
     green: bool
     project: str
@@ -78,8 +79,8 @@ class ProofChange(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class ProofDefined(BaseEvent, frozen=True):
     """What defines the proof, as it was before the first call: fingerprints of files, by kind and path; `digest` is
-    that of the checks' commands. `changes` are those of earlier runs that still stand; `refuses`: no claim holds while
-    something of it is changed."""
+    that of the checks' commands. `changes` are those of earlier runs that still stand; `refuses`: no claim holds until
+    they are undone or accepted."""
 
     digest: str = ""
     files: dict[str, dict[str, str]] = msgspec.field(default_factory=dict)
@@ -96,7 +97,7 @@ class ProofTestsCounted(BaseEvent, frozen=True):
 
 
 class ReviewStarted(BaseEvent, frozen=True):
-    """Claude, with fresh context, looks whether the work is really done."""
+    """A review began: Claude checks with fresh context whether the work is really done."""
 
     depth: str
     prompt_bytes: int = 0
@@ -104,10 +105,10 @@ class ReviewStarted(BaseEvent, frozen=True):
 
 class VerificationFinished(BaseEvent, frozen=True):
     """The result of the proof. `findings` goes into the next prompt; `tree` is git's name for what was proven;
-    `known_by` says what the proof rests on: checks, review or checks_and_review. `flaky` are checks with another end
-    than before, although nothing changed; `changes` is what changed, since the run began, of that which defines the
-    proof. `detail` is the first thing that the review misses, or the last line that the first red check printed;
-    `wavered`: the review says yes after saying no, and nothing changed in between."""
+    `known_by` says what the proof rests on: checks, review or checks_and_review. `flaky` are checks with a different
+    result than before, although nothing changed; `changes` are those to what defines the proof since the run began.
+    `detail` is the first thing that the review misses, or the last line that the first failed check printed; `wavered`:
+    the review says yes after saying no, and nothing changed in between."""
 
     claim: int
     passed: bool

@@ -34,8 +34,7 @@ from claude_iterate.core.reports.status import Status
 
 class WorktreeMade(BaseEvent, frozen=True):
     """The run works in the git worktree `path` on `branch`, which began at the commit `base`; `again`: an earlier run
-    made the branch. The workspace stays in the project,
-    `main`."""
+    made the branch. `main` is the main checkout, where the workspace stays."""
 
     path: str
     branch: str
@@ -46,7 +45,7 @@ class WorktreeMade(BaseEvent, frozen=True):
 
 class WorktreeLeft(BaseEvent, frozen=True):
     """What the run leaves in its worktree: `commits` of its branch that the main checkout does not have, and whether it
-    is `clean`: then it is removed after the run. `trouble` says why that is not known."""
+    is `clean`; a clean one is removed after the run. `trouble` says why this is not known."""
 
     commits: int = 0
     clean: bool = False
@@ -71,16 +70,15 @@ class ScriptResult(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class StopScriptsRun(BaseEvent, frozen=True):
-    """The commands of `stop.scripts` ran after iteration `number`. One that ended with 0 says that the run has to
-    end."""
+    """The commands of `stop.scripts` ran after iteration `number`. One that exits with 0 ends the run."""
 
     number: int
     results: tuple[ScriptResult, ...] = ()
 
 
 class BreakerReset(BaseEvent, frozen=True):
-    """The counters of the breaker begin again at 0: `by` is run (`run --reset`), reset (the command `reset`) or
-    instructions (they are another task now)."""
+    """The counters of the breaker restart at 0: `by` is run (`run --reset`), reset (the command `reset`) or
+    instructions (they describe another task now)."""
 
     by: str
 
@@ -244,11 +242,11 @@ class HookState(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Carried(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What earlier runs of the workspace hand on, so that the totals can be read from the newest journal alone.
-    `changes` of what defines the proof stand until they are undone or accepted; `refuses`: no claim holds until
-    then. `calls` are the moments of calls of Claude within the last hour. `replaced` is what a run without a proof saw
-    of the instructions: their identity before they were replaced, and after. `report` is the last one that claims
-    nothing: how far the work is when the run begins."""
+    """What earlier runs of the workspace hand on, so that the newest journal alone gives the totals. `changes` to what
+    defines the proof stand until they are undone or accepted; `refuses`: until then no claim holds. `calls` are the
+    moments of Claude's calls within the last hour. `replaced`: the instructions were replaced during a run without a
+    proof; their identity before and after. `report` is the last report without a claim: how far the work is when the
+    run begins."""
 
     iterations: int = 0
     cost_usd: float = 0.0
@@ -265,16 +263,16 @@ class Carried(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 JOURNAL_FORMAT = 1
-"""Raised when an event of a journal comes to mean something else. New events and fields are no new format."""
+"""Raised when the meaning of an event changes. New events and fields do not raise it."""
 
 
 class RunStarted(BaseEvent, frozen=True):
-    """A run began. Everything the log's header needs is here. `birth` and `pid` together name the runner's process.
-    `format` is that of the journal: a version that knows only a smaller number does not continue it. `hooks` are the
-    points that have a hook; `settings` are those that differ from their defaults, secrets masked. `measures`: each
-    iteration is followed by a measure of its work. `cassette` is the recorded run that a dry run plays; `again` is the
-    command that continues the run if it is killed. `to_prove`: nothing but Claude's word will say that the task is
-    done, and this command adds a check. `task` is the identity of the instructions."""
+    """A run began. This event has everything that the log's header needs. `birth` and `pid` together identify the
+    runner's process. `format` is that of the journal: a version that knows only smaller numbers does not continue it.
+    `hooks` are the points that have a hook; `settings` are those that differ from their defaults, secrets masked.
+    `measures`: the work of each iteration is measured. `cassette` is the recorded run that a dry run plays; `again` is
+    the command that continues the run if it is killed. `to_prove`: only Claude's word would say that the task is done,
+    and this command adds a check. `task` identifies the instructions."""
 
     run: str
     workspace: str
@@ -334,7 +332,7 @@ class Resumed(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Warned(BaseEvent, frozen=True):
-    """The runner has something to say that does not stop it."""
+    """The runner warns of something that does not stop it."""
 
     text: str
     hint: str = ""
@@ -344,12 +342,11 @@ class RunFinished(BaseEvent, frozen=True):
     """The run is over. `cause` says why in one sentence, `detail` is the evidence; `advice` says what to do about it,
     `next` is the next step as a command for a shell. `known_by` says how it is known that the task is done: checks,
     review, checks_and_review; or not proven: report (Claude's word), plan (all of its tasks are ticked), changed (what
-    defines the proof was changed). `about_claim` is what has to be known of the last
-    claim of completion: that it was not checked or did not hold, or what the report says beside it. `changes` is what
-    changed, since the run began, of that which defines the proof. `tripped`: the breaker ended it, and why;
-    `task` is the identity of the instructions as they were left. `duration` counts the killed run that it went on with.
-    `replaced` are the identities of the instructions before and after, if they were replaced and no proof covers
-    them."""
+    defines the proof was changed). `about_claim` says what matters about the last claim of completion: that it was not
+    checked or did not hold, or what the report adds. `changes` are those to what defines the proof since the run began.
+    `tripped` says why the breaker ended the run. `task` identifies the instructions at the end. `duration` includes the
+    killed run that this one continued. `replaced` are the identities of the instructions before and after, if they were
+    replaced and no proof covers them."""
 
     reason: Reason
     detail: str = ""

@@ -7,7 +7,7 @@ from claude_iterate.core.events.stream import BaseEvent
 
 
 class StopRequested(BaseEvent, frozen=True):
-    """The user or the system wants the run to end: after this iteration, or now."""
+    """The user or the system asks the run to end: after this iteration, or now."""
 
     by: str
     now: bool = False
@@ -39,8 +39,8 @@ class Requested(BaseEvent, frozen=True):
 
 
 class HookStarted(BaseEvent, frozen=True):
-    """A hook is about to be started. `scope` is project or workspace, `number` the iteration that it is about.
-    `again`: it was started before, and the run was killed before it ended."""
+    """A hook is about to start. `scope` is project or workspace, `number` the iteration that it belongs to. `again`: it
+    was started before, and the run was killed before it ended."""
 
     point: Point
     path: str
@@ -51,7 +51,7 @@ class HookStarted(BaseEvent, frozen=True):
 
 class HookFinished(BaseEvent, frozen=True):
     """A hook has ended: its exit code (None: not started, too slow or stopped), the end of its output, and what that
-    means for the run. `left` counts the hooks of this point that are still to run; `problem` says why it was not
+    means for the run. `left` counts the hooks of this point that have yet to run; `problem` says why it was not
     started."""
 
     point: Point

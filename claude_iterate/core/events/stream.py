@@ -42,8 +42,8 @@ class Denial(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SessionOpened(BaseEvent, frozen=True):
-    """Claude introduced itself. `by_schema`: it knows the schema that its answer is to have; `cwd` is the folder that
-    it works in, `tools` are the first of those that it has."""
+    """Claude introduced itself. `by_schema`: it has a schema for its answer; `cwd` is the folder that it works in,
+    `tools` are the first of its tools."""
 
     session: str = ""
     model: str = ""
@@ -56,7 +56,7 @@ class SessionOpened(BaseEvent, frozen=True):
 
 
 class Said(BaseEvent, frozen=True):
-    """Text by the model, or (with `error`, its sort) an error message that Claude Code put in the model's mouth."""
+    """Text by the model, or (with `error`, its kind) an error message that Claude Code presents as the model's text."""
 
     text: str
     parent: str = ""
@@ -73,7 +73,7 @@ class Thought(BaseEvent, frozen=True):
 
 
 class Told(BaseEvent, frozen=True):
-    """Text given to the model in mid-session: a sub-agent's task, an interruption, a summary."""
+    """Text given to the model during a session: a sub-agent's task, an interruption, a summary."""
 
     text: str
     parent: str = ""
@@ -142,7 +142,7 @@ class TaskStarted(BaseEvent, frozen=True):
 
 
 class TaskEnded(BaseEvent, frozen=True):
-    """It ended: completed, failed, stopped or killed."""
+    """A sub-agent or a background command ended: completed, failed, stopped or killed."""
 
     id: str
     status: str = ""
@@ -150,14 +150,14 @@ class TaskEnded(BaseEvent, frozen=True):
 
 
 class TasksListed(BaseEvent, frozen=True):
-    """The background tasks that are open, all of them. Those that it leaves out have ended."""
+    """All background tasks that are open. A task that is missing from the list has ended."""
 
     tasks: tuple[TaskStarted, ...] = ()
 
 
 class ToolDenied(BaseEvent, frozen=True):
-    """Claude Code did not allow the tool call `id`, for a reason of the type `why`. What the model is told follows as
-    the answer of the tool."""
+    """Claude Code did not allow the tool call `id`, for a reason of the type `why`. The tool's answer, which follows,
+    says what the model was told."""
 
     id: str
     tool: str = ""
@@ -185,26 +185,26 @@ class LimitReported(BaseEvent, frozen=True):
 
 
 class ContextCompacted(BaseEvent, frozen=True):
-    """Claude Code made the context smaller by a summary: `trigger` is auto or manual; there were `tokens` before."""
+    """Claude Code replaced the context with a summary: `trigger` is auto or manual; there were `tokens` before."""
 
     trigger: str = ""
     tokens: int = 0
 
 
 class AgentNoted(BaseEvent, frozen=True):
-    """Any other thing Claude Code reports: hooks, model changes, kinds we do not know yet."""
+    """Anything else that Claude Code reports: hooks, model changes, kinds that we do not know yet."""
 
     kind: str
     text: str = ""
 
 
 class ResultReported(BaseEvent, frozen=True):
-    """Claude's own word on how it went. There may be several in one process; the last one counts. Cost and tokens are
-    those of the process so far; `session_cost_usd` and `session_tokens` are what Claude Code names for the whole
-    session, where that is another sum. `untold`: it names no cost that can be read. `signs` are its words for the sort
+    """Claude's own account of how it went. There may be several in one process; the last one counts. Cost and tokens
+    are those of the process so far; `session_cost_usd` and `session_tokens` are what Claude Code names for the whole
+    session, where that is another sum. `untold`: it names no cost that can be read. `signs` are its words for the kind
     of a failure (`api_error`, `api_error_type`, `terminal_reason`). `malformed`: it does not say whether it is an
-    error, so it is one. `structured` is the answer in our schema, None when there is none; the journal leaves it out.
-    One that is far too large is refused, and only its size is kept, in `refused_bytes`."""
+    error, so it counts as one. `structured` is the answer in our schema, None if there is none; the journal leaves it
+    out. One that is far too large is refused, and only its size is kept, in `refused_bytes`."""
 
     subtype: str = ""
     is_error: bool = False
@@ -238,7 +238,7 @@ class ResultReported(BaseEvent, frozen=True):
 
 class UsageReported(BaseEvent, frozen=True):
     """What the messages of this call used since its last result, sub-agents included: tokens, and what those of known
-    models cost at least. Each one replaces the one before it; a result that names the cost makes it void."""
+    models cost at least. Each report replaces the one before it; a result that names the cost replaces them all."""
 
     tokens: Tokens = Tokens()
     cost_usd: float = 0.0

@@ -87,7 +87,7 @@ def _is_denied(evidence: Evidence) -> bool:
 CLASSES: tuple[Class, ...] = (
     Class(
         Kind.INTERRUPTED,
-        "The run ended it because a stop was asked for, or because the time of the run was over.",
+        "The run ended it because a stop was requested, or because the time of the run was up.",
         "",
         _cut_by(Cause.STOPPED, Cause.DURATION),
     ),
@@ -121,7 +121,7 @@ CLASSES: tuple[Class, ...] = (
     ),
     Class(
         Kind.BILLING,
-        "The account cannot pay, or may not: no waiting helps.",
+        "The account cannot pay or may not: waiting does not help.",
         "Add credit, or log in with a subscription: claude /login",
         _cannot_pay,
     ),
@@ -140,13 +140,13 @@ CLASSES: tuple[Class, ...] = (
     Class(
         Kind.AWAY,
         "Claude worked before in this run and cannot be called now: it is not there, or not logged in.",
-        "It is tried again for a minute.",
+        "The run keeps trying for a minute.",
         lambda _: False,  # `core.rules.waits` says when; it depends on the run, not on the call
     ),
     Class(
         Kind.SESSION,
-        "The session cannot go on: unknown, poisoned or too full.",
-        "The same iteration is done again with a fresh session.",
+        "The session cannot continue: unknown, damaged or too full.",
+        "The same iteration is repeated with a fresh session.",
         _session_is_spoilt,
     ),
     Class(
@@ -157,14 +157,14 @@ CLASSES: tuple[Class, ...] = (
     ),
     Class(
         Kind.REFUSED,
-        "The API refused the request: too long, not well made, or against the usage policy.",
+        "The API refused the request: too long, malformed, or against the usage policy.",
         "If it was too long, make the items smaller; if it is against the usage policy, change the instructions.",
         _shows(Kind.REFUSED),
     ),
     Class(
         Kind.TRANSIENT,
         "The API or the network failed.",
-        "Run again in some minutes; nothing is lost.",
+        "Run again in a few minutes; nothing is lost.",
         _is_transient,
     ),
     Class(
@@ -182,7 +182,7 @@ WELL = FINE - {Kind.SKIPPED}
 """Claude came to its own end, so it had the whole prompt before it: notes count as delivered."""
 
 RETRIED = frozenset({Kind.USAGE_LIMIT, Kind.TRANSIENT, Kind.AWAY, Kind.SESSION, Kind.REBOOTED})
-"""Not failures either: the same iteration is done again, after a wait if the provider was to blame."""
+"""Not failures either: the same iteration is repeated, after a wait if the provider was to blame."""
 
 COUNTED_FAILURES = frozenset({Kind.CRASH, Kind.TIMEOUT, Kind.IDLE, Kind.REFUSED, Kind.BUDGET})
 """Failures that may pass: the run continues until `stop.failures` of them came in a row."""
@@ -195,7 +195,7 @@ REFUSALS = frozenset({Kind.USAGE_LIMIT, Kind.TRANSIENT, Kind.AWAY, Kind.AUTH, Ki
 
 
 def is_done_again(ended: IterationFinished) -> bool:
-    """The same iteration is done again, so it does not count: Claude could not be called at all, or met a limit or an
+    """The same iteration is repeated, so it does not count: Claude could not be called at all, or met a limit or an
     overload. Work that is done is done, unless the user wants it again. One that a hook skips uses its number: so
     `max_iterations` bounds those, too."""
     kind, status = ended.outcome.kind, ended.status

@@ -73,7 +73,7 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 class Change(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is new in a report against the one before."""
+    """What is new in a report compared with the one before."""
 
     items: int = 0
     total: int = 0
