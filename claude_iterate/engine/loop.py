@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import assert_never
 
 from msgspec.structs import replace
@@ -32,7 +32,7 @@ from claude_iterate.engine.stop_conditions import StopConditions
 from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.errors import ExpectedError
 from claude_iterate.system import processes, signals
-from claude_iterate.workspace import plan_file, task_file
+from claude_iterate.workspace import metadata_updates, plan_file, task_file
 from claude_iterate.workspace.files.restorable_file import Identity
 from claude_iterate.workspace.run_folder import notes, run_folder
 from claude_iterate.workspace.run_folder.run_folder import RunFolder
@@ -50,15 +50,8 @@ class Engine:
     """Does what a spec says. One thread decides; all others only post into the inbox."""
 
     def __init__(
-        self,
-        spec: RunSpec,
-        recorder: Recorder,
-        place: RunFolder,
-        summarise: Callable[[RunState, bool], None],
-        warnings: Sequence[events.Warned] = (),
+        self, spec: RunSpec, recorder: Recorder, place: RunFolder, warnings: Sequence[events.Warned] = ()
     ) -> None:
-        """`summarise` gets the state, and whether the run goes on: at the beginning, after each iteration and at the
-        end."""
         self._spec = spec
         self._recorder = recorder
         self._place = place
@@ -73,7 +66,6 @@ class Engine:
         self._watch = contextlib.ExitStack()
         self._watched: Identity | None = None
         self._dispatcher = Dispatcher(spec, recorder, self._reports)
-        self._summarise = summarise
 
     @property
     def _state(self) -> RunState:
@@ -88,7 +80,7 @@ class Engine:
             supervisor = self._prepare(afterwards)
             self._measuring = start_measuring(supervisor)
             self._record_start()
-            self._summarise_progress()
+            self._summarise()
             self._prepare_proof(supervisor)
             self._watch_reports()
             afterwards.callback(self._watch.close)
@@ -155,13 +147,14 @@ class Engine:
         for event in (*self._spec.opening, *self._warnings, *self._hooks.warnings):
             self._recorder.record(event)
 
-    def _summarise_progress(self) -> None:
-        self._summarise(self._state, True)
+    def _summarise(self, running: bool = True) -> None:
+        """Write what `list` and `show` read, at the beginning, after each iteration and at the end."""
+        metadata_updates.record_run(self._spec.layout, self._state, self._spec.run, running)
         self._place.note_summary()
 
     def _try_to_summarise(self) -> None:
         with contextlib.suppress(OSError, ExpectedError):  # at the end it is written again, or its failure told
-            self._summarise_progress()
+            self._summarise()
 
     def _summarise_end(self) -> None:
         """The journal is the truth: a summary that cannot be written does not make a good run a bad one."""
@@ -170,7 +163,7 @@ class Engine:
         if self._place.look():
             return  # what stands in its place now has nothing to do with this run
         try:
-            self._summarise(self._state, False)
+            self._summarise(running=False)
         except (OSError, ExpectedError) as error:
             said = error.message if isinstance(error, ExpectedError) else error.strerror or str(error)
             self._recorder.record(events.Warned(f"The summary in .metadata.json cannot be written: {said}"))

@@ -122,7 +122,7 @@ class RunSpec(PreparedRun, frozen=True, kw_only=True):
     def facts(self, now: float, wall: float) -> Facts:
         """What the rules know of this run beyond its state."""
         request, defined = self.request, self.before.defined
-        known = now, wall, self.settings, self.max_iterations, self.mode.stagnates, request.purpose
+        known = now, wall, self.settings, self.max_iterations, request.purpose
         return Facts(
             *known,
             command_line=self._line,

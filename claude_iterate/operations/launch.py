@@ -268,8 +268,7 @@ def _run_engine(
     recorder = Recorder(writer, sinks, redactor_for(spec.environ, spec.settings), troubles)
     writer.known = recorder.retell
     try:
-        summarise = lambda state, running: metadata_updates.record_run(spec.layout, state, spec.run, running)  # noqa: E731
-        return Engine(spec, recorder, place, summarise, warnings).run()
+        return Engine(spec, recorder, place, warnings).run()
     finally:
         sinks.close()
         writer.close()

@@ -11,6 +11,7 @@ from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.declared import build, catalogue
+from claude_iterate.core.settings.modes import MODES
 from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
 
@@ -43,7 +44,7 @@ def facts(
         last_heard=last_heard,
         settings=build(values),
         max_iterations=max_iterations,
-        stagnates=stagnates,
+        mode=MODES["iterative" if stagnates else "loop"],
         purpose=Purpose(purpose),
         command_line=CommandLine(verb=purpose, workspace="t"),
         program_began=program_began,

@@ -46,6 +46,7 @@ from claude_iterate.core.rules.during import decide_running
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.proof import digest
 from claude_iterate.core.rules.verdicts import Begin, Cut, Finish, Measure, Verdict, Verify, Wait
+from claude_iterate.core.settings.modes import MODES
 from claude_iterate.core.state.carry_over import carry_over, resume_from
 from claude_iterate.core.state.fold import fold, reduce
 from claude_iterate.core.state.run_state import RunState
@@ -496,7 +497,7 @@ def test_the_first_of_all_reasons_to_end_wins() -> None:
         all_of_it = replace(all_of_it, **changed)
         if reason == "duration":
             known = facts(9, max_iterations=9, max_cost_usd=1.0, test_failures=2, checks=("true",), max_attempts=1)
-            known = replace(known, stagnates=True)
+            known = replace(known, mode=MODES["iterative"])
 
 
 def test_the_explanation_names_the_rules_in_their_order() -> None:

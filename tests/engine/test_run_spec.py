@@ -29,7 +29,6 @@ def test_the_rules_know_all_that_was_planned(tmp_path: Path) -> None:
         2.0,
         settings,
         9,
-        True,
         Purpose.VERIFY,
         command_line=line.of("verify", plan.layout.name),
         mode=mode,

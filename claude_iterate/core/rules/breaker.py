@@ -101,9 +101,9 @@ def no_progress(state: RunState, facts: Facts) -> Verdict | None:
     """`stop.no_progress` iterations in a row without measured progress: **no_progress**. In iterative mode
     `worked: false` is a matter of `stagnation_threshold`, unless that is 0."""
     times, status = state.breaker.unmoved, state.last_status
-    if not _trips(state, most_unmoved(facts.settings, facts.stagnates), times):
+    if not _trips(state, most_unmoved(facts.settings, facts.mode.stagnates), times):
         return None
-    if facts.stagnates and facts.settings.stagnation_threshold and status is not None and status.worked is False:
+    if facts.mode.stagnates and facts.settings.stagnation_threshold and status is not None and status.worked is False:
         return None
     reported = status if status is not None and status.source != "boxes" else None
     detail = "no commit, no changed file" + ("" if reported else "; the last iteration wrote no report")
@@ -202,7 +202,7 @@ def _trip(
 def stagnation(state: RunState, facts: Facts) -> Verdict | None:
     """In iterative mode `stagnation_threshold` iterations in a row with `worked: false`: **stagnation**."""
     idle = state.streaks.idle_iterations
-    if not facts.stagnates or not 0 < facts.settings.stagnation_threshold <= idle:
+    if not facts.mode.stagnates or not 0 < facts.settings.stagnation_threshold <= idle:
         return None
     advice = "Claude found nothing left to do. Check whether that is so, or say in INSTRUCTIONS.md what is missing."
     return Finish("stagnation", str(idle), advice, next=facts.command_line.about("verify"))

@@ -26,7 +26,7 @@ class Inspection(msgspec.Struct, frozen=True):
 
 class Facts(msgspec.Struct, frozen=True):
     """`now` and `last_heard` (Claude's last sign of life) are seconds since the run began; `wall` is epoch seconds;
-    `chance` is between 0 and 1. `max_iterations` and `stagnates` depend on the mode. `program_began` is the start of
+    `chance` is between 0 and 1. `max_iterations` depends on the mode. `program_began` is the start of
     the user's program under way, such as a check; `workspace_gone` is the folder's path if it is gone,
     `workspace_replaced` if another one stands there; `unrecorded` says why nothing more can be recorded;
     `command_line` is how the run was started, `unread_notes` how many notes wait for an iteration; `task` is the
@@ -44,7 +44,6 @@ class Facts(msgspec.Struct, frozen=True):
     wall: float
     settings: Settings
     max_iterations: int
-    stagnates: bool
     purpose: Purpose
     chance: float = 0.0
     last_heard: float = 0.0

@@ -62,7 +62,7 @@ def hook_aborts(state: RunState, facts: Facts) -> Verdict | None:
         advice = f"What it printed is in the log: {facts.command_line.about('logs')}"
         said = hook.output.strip().rpartition("\n")[2]
         return Finish("hook_abort", f"{hook.path} {describe_end(hook)}{': ' + said if said else ''}", advice)
-    if state.hooks.hook_skips >= (most_unmoved(facts.settings, facts.stagnates) or MOST_SKIPS):
+    if state.hooks.hook_skips >= (most_unmoved(facts.settings, facts.mode.stagnates) or MOST_SKIPS):
         skipped = f"next_iteration skipped {plural(state.hooks.hook_skips, 'iteration')} in a row"
         return Finish("hook_abort", skipped, "Exit code 1 of this hook skips an iteration: check whether it has to.")
     return None
