@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
@@ -39,6 +41,18 @@ def try_lock(handle: int, shared: bool = False) -> bool | None:
 def unlock(handle: int) -> None:
     """Release a lock."""
     fcntl.flock(handle, fcntl.LOCK_UN)
+
+
+@contextlib.contextmanager
+def locked_folder(folder: Path) -> Iterator[None]:
+    """Wait for the lock of this folder. Where folders cannot be locked (some network disks), continue without it."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def nameless_file(folder: Path | None = None) -> IO[bytes]:

@@ -1,12 +1,13 @@
 """Changes one setting in a settings file: set, unset, add to a list, remove from a list.
 
 TOML keeps its comments, JSON stays JSON, a workspace's metadata keeps its other keys. The value is checked before
-anything is written, and what was written reads back as meant. For a workspace's own file the caller holds its lock.
+anything is written, what was written reads back as meant, and no other command changes the file meanwhile.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
@@ -21,6 +22,7 @@ from claude_iterate.core.settings.declared import Setting, canonical, catalogue,
 from claude_iterate.core.settings.kinds import Kind
 from claude_iterate.core.settings.layers import accept_text, flatten, unknown_key
 from claude_iterate.errors import SettingsProblem, UsageProblem
+from claude_iterate.system import files
 from claude_iterate.workspace import metadata, settings_reader
 from claude_iterate.workspace.files import folders, untrusted_files
 from claude_iterate.workspace.layout import PROJECT_FILES
@@ -132,10 +134,11 @@ def remove(path: Path, spelled: str, *words: str) -> list[str]:
 
 def _change(path: Path, setting: Setting, update: Callable[[Any], Any]) -> Any:
     """Replace the file's own value by what `update` makes of it; UNSET stands for none. Returns the new value."""
-    now = update(_own_value(path, setting))
     with folders.explain_errors(SettingsProblem, f"{path} cannot be written", path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
-        _rewrite(path, setting, now)
+        with _locked(path):
+            now = update(_own_value(path, setting))
+            _rewrite(path, setting, now)
     return now
 
 
@@ -159,6 +162,14 @@ def _check(setting: Setting, value: Any) -> None:
         setting.kind.accept(value)
     except ValueError as refused:
         raise SettingsProblem(f"`{setting.key}` cannot be {value!r}.", f"Expected {refused}.") from None
+
+
+def _locked(path: Path) -> contextlib.AbstractContextManager[None]:
+    """Only one command at a time changes the file, from reading it to writing it back, so that no change is lost. For a
+    workspace's own file the caller holds the lock of the workspace."""
+    if path.name == ".metadata.json":
+        return contextlib.nullcontext()
+    return files.locked_folder(Path(os.path.realpath(path)).parent)
 
 
 def _list_setting(spelled: str) -> Setting:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ from typing import Any
 import pytest
 
 from claude_iterate.errors import SettingsProblem, UsageProblem, WorkspaceProblem
-from claude_iterate.workspace import settings_writer
+from claude_iterate.workspace import settings_reader, settings_writer
 
 COMMENTED = """\
 # why we are slow
@@ -168,6 +170,27 @@ def test_words_beside_the_workspaces_settings_are_not_lost(tmp_path: Path) -> No
     path = metadata_file(tmp_path, notifyEvents=["completion", "error"])
     assert settings_writer.add(path, "notify.events", "blocked") == ["completion", "error", "blocked"]
     assert json.loads(path.read_text())["config"] == {"notify": {"events": ["completion", "error", "blocked"]}}
+
+
+@pytest.mark.parametrize("name", ["new/config.toml", ".claude-iterate.json"])
+def test_nobodys_change_is_lost(tmp_path: Path, name: str) -> None:
+    """Many commands at once: each word is there in the end, and nothing else lies about."""
+    path = tmp_path / name
+    if path.suffix == ".json":
+        path.write_text("{}")
+    words = [f"c{number}" for number in range(8)]
+    program = "import sys, pathlib; from claude_iterate.workspace import settings_writer as c; sys.stdin.read()\n"
+    program += "for part in 'abc': c.add(pathlib.Path(sys.argv[1]), 'verification.checks', sys.argv[2] + part)"
+    commands = [
+        subprocess.Popen([sys.executable, "-c", program, str(path), word], stdin=subprocess.PIPE) for word in words
+    ]
+    for command in commands:
+        assert command.stdin is not None
+        command.stdin.close()
+    assert [command.wait(300) for command in commands] == [0] * len(words)
+    found = settings_reader.read_document(path)["verification"]["checks"]
+    assert sorted(found) == sorted(word + part for word in words for part in "abc")
+    assert list(path.parent.iterdir()) == [path]
 
 
 def test_unset_removes_every_spelling(tmp_path: Path) -> None:
