@@ -99,6 +99,42 @@ def test_the_log_of_a_flood_has_every_line_once_in_order(loop: Loop) -> None:
     assert raw.read_bytes().startswith(stream.read_bytes())
 
 
+def test_secrets_reach_neither_screen_nor_log_nor_journal(loop: Loop) -> None:
+    """Whether they are known by their form, by the name of their variable or by their setting, and whoever prints them;
+    the raw output keeps what was printed."""
+    loop.make()
+    loop.env["DEPLOY_TOKEN"] = "hunter2-hunter2"
+    loop.set(claude__env={"MY_TOKEN": "swordfish-swordfish"}, notify__secret="open-sesame-sesame")
+    loop.checks("echo open-sesame-sesame; exit 1")
+    said = "the words are hunter2-hunter2, swordfish-swordfish and ghp_abcdefghijklmnopqrstuvwxyz0123456789"
+    loop.script([{"init": {}}, {"say": said}, {"stderr": said + "\n"}, *DONE[1:]])
+    done = loop.run("-v")
+    kept = done.out + done.err + loop.log() + json.dumps(loop.journal())
+    assert [word for word in ("hunter2", "swordfish", "sesame", "ghp_") if word in kept] == []
+    assert "[redacted]" in loop.log()
+
+
+@pytest.mark.parametrize("in_place", [True, False])
+def test_changes_of_the_status_are_shown_while_claude_works(loop: Loop, in_place: bool) -> None:
+    """A first write and later ones, in place or by replacement: each is shown with its difference, once it is quiet."""
+    loop.make()
+    loop.set(notification__status_watch__debounce_ms=500)
+
+    def report(done: int) -> dict[str, Any]:
+        text = json.dumps({"complete": False, "progress": {"completed": done, "total": 9}, "lastUpdated": str(done)})
+        return {"write": {"path": ".status.json", "text": text, "in_place": in_place}}
+
+    loop.script([{"init": {}}, report(2), {"wait_for": "one"}, report(5), {"wait_for": "two"}, *DONE[1:]])
+    process = loop.start("run", "my-task")
+    until(lambda: len(loop.events("StatusChanged")) == 1)
+    (loop.workspace / "one").touch()
+    until(lambda: len(loop.events("StatusChanged")) == 2)
+    (loop.workspace / "two").touch()
+    done = loop.finish(process)
+    shown = [line.partition("↳")[2].strip() for line in done.lines if "↳" in line]
+    assert shown == ["2/9 items (+2)", "5/9 items (+3)", "✅ Complete!"]
+
+
 def test_a_variable_that_holds_a_word_of_ours_changes_nothing(loop: Loop) -> None:
     """The name of its variable speaks of secrets; the run means the same all the same."""
     loop.make()

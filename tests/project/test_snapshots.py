@@ -438,6 +438,18 @@ def test_modes_are_ignored_where_git_ignores_them(repository: Repository) -> Non
     assert repository.take().tree == before.tree
 
 
+def test_uncommitted_work_outlives_what_an_agent_does(repository: Repository) -> None:
+    """`reset --hard`, `clean -fdx` and `gc --prune=now` take nothing from a snapshot."""
+    repository.write(a="work", new="more work")
+    taken = repository.take()
+    repository.git("reset", "-q", "--hard")
+    repository.git("clean", "-qfdx")
+    repository.git("reflog", "expire", "--expire=now", "--all")
+    repository.git("gc", "-q", "--prune=now")
+    found = repository.files(taken.tree)
+    assert (found["a"], found["new"]) == ("work", "more work")
+
+
 @pytest.mark.parametrize("name", ["a..b", "x.lock", "dot.", "a.b"])
 def test_any_workspace_name_makes_a_ref(repository: Repository, name: str) -> None:
     """Some names of workspaces are no names of refs."""
