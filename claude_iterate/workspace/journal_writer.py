@@ -42,6 +42,8 @@ _MILESTONES = frozenset(
 _LINE_FEED = 10
 SIZE = 32 * 1024
 """Enough for dozens of entries; the end of an iteration and of the run takes three."""
+MOST = 16 * 1024 * 1024
+"""Bytes that wait for a disk that is full; of more, Claude's words are left out."""
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
@@ -116,6 +118,8 @@ class JournalWriter:
             if not self._reported:
                 self._reported = True
                 self._on_failure(f"The journal cannot be written: {self._problem}.")
+            if len(self._buffer) > MOST:
+                self._leave_out_words()
 
     def sync(self) -> None:
         """Flush to the disk, if a milestone was written since the last time."""

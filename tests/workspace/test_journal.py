@@ -156,6 +156,22 @@ def test_claudes_words_do_not_take_the_reserve(tmp_path: Path, monkeypatch: pyte
     assert f"leaves out {1000 - found.count('Said')} messages" in said[-1]
 
 
+def test_what_waits_for_a_full_disk_has_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of more Claude's words are left out and counted; what the run did is there when there is room again."""
+    said: list[str] = []
+    disk = Disk(monkeypatch, 0)
+    monkeypatch.setattr(journal_writer, "MOST", 5000)
+    writer = JournalWriter(tmp_path / "j", said.append)
+    for number in range(100):
+        record(writer, *([STARTED] if number == 0 else []), Said("x" * 900), IterationStarted(number))
+    disk.room = 10 * SIZE
+    writer.close()
+    found = kinds(tmp_path / "j")
+    assert (found[0], found.count("IterationStarted")) == ("RunStarted", 100)
+    assert f"leaves out {100 - found.count('Said')} messages of Claude (full)" in said[-1]
+    assert found.count("Said") * 900 < 5000
+
+
 def test_when_there_is_room_again_the_run_may_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The reserve is taken again, and nothing is missing."""
     said: list[str] = []
