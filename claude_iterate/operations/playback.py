@@ -27,7 +27,7 @@ from claude_iterate.sinks.fanout import Sink
 from claude_iterate.system.files import near
 from claude_iterate.views.run_view import nothing_to_show
 from claude_iterate.workspace import journal_reader
-from claude_iterate.workspace.journal_reader import JournalFollower
+from claude_iterate.workspace.journal_reader import WHOLE, JournalFollower
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import control, run_lock
 from claude_iterate.workspace.run_folder.run_lock import LIVES
@@ -37,8 +37,6 @@ TICK = 0.2
 MINUTE = 60.0
 LONGEST = 1.0
 """Seconds: where no speed is asked for, a longer pause is cut to this."""
-WHOLE = 1024 * 1024
-"""Bytes at the end of a long journal that are shown whole; of the rest, what the run itself did."""
 _PATIENCE = 30.0
 _MOMENT = 3.0
 _POLL = 0.05
@@ -59,9 +57,8 @@ class ConsolePlayback:
         """What the entries came to so far."""
         self.last: Entry | None = None
 
-    def show(self, entries: Iterable[Entry]) -> bool:
-        """Show these, which come after those before. True if there were any."""
-        before = self.last
+    def show(self, entries: Iterable[Entry]) -> None:
+        """Show these, which come after those before."""
         for entry in entries:
             shown = self._part is None or entry.seq in self._part
             if shown and self._pace is not None:
@@ -69,7 +66,6 @@ class ConsolePlayback:
             self.state, self.last = reduce(self.state, entry), entry
             if shown:
                 self._sink(entry, self.state)
-        return self.last is not before
 
 
 def console_for(

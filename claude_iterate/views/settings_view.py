@@ -13,26 +13,21 @@ from claude_iterate.core.settings.declared import Setting, Settings, catalogue
 from claude_iterate.core.settings.layers import Resolved
 
 
-class EffectiveView(msgspec.Struct, frozen=True, rename="camel"):
+class EffectiveView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """An effective value; what looks secret is masked."""
 
     value: Any
+    """Durations are seconds."""
     source: str
     """default, user, project, workspace, environment or flag."""
     place: str | None
     """The file, or what else sets it; null for a default."""
 
 
-class EntryView(msgspec.Struct, frozen=True, rename="camel"):
+class EntryView(EffectiveView, frozen=True, rename="camel"):
     """One setting and its effective value."""
 
     key: str
-    value: Any
-    """Durations are seconds; what looks secret is masked."""
-    source: str
-    """default, user, project, workspace, environment or flag."""
-    place: str | None
-    """The file, or what else sets it; null for a default."""
 
 
 class SettingReadView(EntryView, frozen=True, rename="camel"):
@@ -100,7 +95,7 @@ def entry(resolved: Resolved, setting: Setting, cover: bool = True) -> EntryView
     value = value_of(resolved.settings, setting.key)
     origin = resolved.origin(setting.key)
     shown = mask_setting(setting.key, value) if cover else mask_value(value)
-    return EntryView(setting.key, plain(shown), origin.kind, origin.place or None)
+    return EntryView(setting.key, value=plain(shown), source=origin.kind, place=origin.place or None)
 
 
 def describe_setting(resolved: Resolved, setting: Setting) -> DeclaredView:
@@ -110,7 +105,7 @@ def describe_setting(resolved: Resolved, setting: Setting) -> DeclaredView:
         setting.key,
         setting.kind.expected,
         plain(setting.default),
-        EffectiveView(now.value, now.source, now.place),
+        EffectiveView(value=now.value, source=now.source, place=now.place),
         setting.sentence,
         setting.variable,
         setting.original,

@@ -1,9 +1,8 @@
 """The story of one run: what its journal says, folded once, for every reader; and the records of a workspace's runs.
 
-`Story.take` gets every entry once, in order; `FollowedJournal` reads a journal that grows, `RunRecords` those of a
-workspace. Whether a run is alive is not in its journal: the lock knows. Money and tokens of a dry run are made up:
-`summarise` and `history_of` leave them out. Memory does not grow with the journal: it has a row for each iteration, and
-the last of everything else.
+`Story.take` gets every entry once, in order; `RunRecords` reads the journals of a workspace. Whether a run is alive is
+not in its journal: the lock knows. Money and tokens of a dry run are made up: `summarise` and `history_of` leave them
+out. Memory does not grow with the journal: it has a row for each iteration, and the last of everything else.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from claude_iterate.text.event_lines import is_worth_a_line, short_line
 from claude_iterate.text.tool_lines import headline
 from claude_iterate.views.iteration_rows import IterationRows
 from claude_iterate.workspace import journal_reader
-from claude_iterate.workspace.journal_reader import JournalFollower, story_entries
+from claude_iterate.workspace.journal_reader import story_entries
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.metadata import Metadata
 from claude_iterate.workspace.run_folder import run_lock
@@ -43,8 +42,6 @@ _PROOFS = 100
 _WARNINGS = 20
 _END = 256 * 1024
 """Bytes at the end of a journal without an end that are read whole."""
-WHOLE = 1024 * 1024
-"""The same of one that is followed."""
 _HEARD = frozenset({events.AgentStarted, *get_args(events.StreamEvent)})
 """Events that Claude causes."""
 
@@ -85,7 +82,7 @@ class Now(msgspec.Struct, frozen=True, rename="camel"):
 class Story:
     """The story so far. Give it every entry once, in order."""
 
-    def __init__(self, run: str) -> None:
+    def __init__(self, run: str, entries: Iterable[events.Entry] = ()) -> None:
         self.run = run
         self.state = RunState()
         self.rows = IterationRows(run)
@@ -101,6 +98,12 @@ class Story:
         """When Claude was last heard."""
         self.last: events.Entry | None = None
         self._recent: deque[tuple[events.Entry, RunState, RunState]] = deque(maxlen=RECENT)
+        self.take_all(entries)
+
+    def take_all(self, entries: Iterable[events.Entry]) -> None:
+        """These entries, which follow those before."""
+        for entry in entries:
+            self.take(entry)
 
     def take(self, entry: events.Entry) -> None:
         """One more entry."""
@@ -170,31 +173,6 @@ class Story:
         return Now(self.state.iteration, name, took, round(max(0.0, at - heard), 3))
 
 
-def story_from_entries(run: str, entries: Iterable[events.Entry]) -> Story:
-    """The story of a run that is over."""
-    found = Story(run)
-    for entry in entries:
-        found.take(entry)
-    return found
-
-
-class FollowedJournal:
-    """The journal of a run and its story so far, followed from the first entry to the last that is written: in steps,
-    with bounded memory. Of a long journal only the last `whole` bytes are read whole, and of what lies before them the
-    milestones: what Claude said hours ago has no effect on any figure."""
-
-    def __init__(self, layout: Layout, run: str, whole: int = WHOLE) -> None:
-        self.journal = JournalFollower(layout.journal(run), whole)
-        self.story = Story(run)
-
-    def read(self, pieces: int = 0) -> bool:
-        """Take what was added since the last time; True if there was anything. `pieces` as in `JournalFollower`."""
-        before = self.story.last
-        for entry in self.journal.entries(pieces):
-            self.story.take(entry)
-        return self.story.last is not before
-
-
 _LOOKED_AT = 3
 """Journals in which the evidence of the last verification may be."""
 
@@ -224,8 +202,7 @@ class RunRecords:
         """The story of one run. One whose journal has lost its beginning has not `started`."""
         if run not in self._stories:
             # Of a run without an end the last part is read whole: there stands what its last call did.
-            entries = story_entries(self.layout.journal(run), _END)
-            self._stories[run] = story_from_entries(run, entries)
+            self._stories[run] = Story(run, story_entries(self.layout.journal(run), _END))
         return self._stories[run]
 
     def newest(self, purposes: Collection[str] = ()) -> Story | None:

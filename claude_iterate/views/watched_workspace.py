@@ -23,9 +23,10 @@ from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.tones import Line, Tone, state_words, tone, tone_of_line
 from claude_iterate.text.run_lines import words_for
 from claude_iterate.views.settings_view import short_count
-from claude_iterate.views.story import FollowedJournal, Story
+from claude_iterate.views.story import Story
 from claude_iterate.views.workspace_view import COPIED, state_of
 from claude_iterate.workspace import journal_reader
+from claude_iterate.workspace.journal_reader import WHOLE, JournalFollower
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import notes, run_lock
 
@@ -83,13 +84,14 @@ class Seen(msgspec.Struct, frozen=True):
 
 
 class WatchedWorkspace:
-    """Follows one workspace over all its runs, or with `run` that one. `steps`: see `FollowedJournal.read`."""
+    """Follows one workspace over all its runs, or with `run` that one. `steps`: see `JournalFollower.entries`."""
 
     def __init__(self, layout: Layout, run: str = "", steps: int = 0) -> None:
         self.layout = layout
         self._run = run
         self._steps = steps
-        self._followed: FollowedJournal | None = None
+        self._journal: JournalFollower | None = None
+        self._story = Story("")
 
     def look(self) -> Seen:
         """What is there now. Nothing that happens to the folder is an error."""
@@ -106,13 +108,13 @@ class WatchedWorkspace:
         if not run:  # the newest with a beginning; the newest of all where none has one
             ids = layout.run_ids()
             run = next(journal_reader.newest_runs(layout), ids[-1] if ids else "")
-        if run and (self._followed is None or self._followed.story.run != run):
-            self._followed = FollowedJournal(layout, run)
+        if run and run != self._story.run:
+            self._journal, self._story = JournalFollower(layout.journal(run), WHOLE), Story(run)
         seen = Seen(layout.name, alive=holder is not None and self._run in {"", held}, notes=len(notes.names(layout)))
-        if (found := self._followed) is None:
+        if (journal := self._journal) is None:
             return seen
-        found.read(self._steps)
-        seen = replace(seen, story=found.story, cursor=found.journal.cursor, share=found.journal.share)
+        self._story.take_all(journal.entries(self._steps))
+        seen = replace(seen, story=self._story, cursor=journal.cursor, share=journal.share)
         if seen.alive or self._run:
             return seen
         stands = state_of(layout)

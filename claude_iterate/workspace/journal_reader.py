@@ -27,6 +27,9 @@ _TAIL = 4 * 1024 * 1024
 FINISHED = b'"event":{"event":"RunFinished"'
 """What the last lines of the journal of a run have that is over."""
 _END = 64 * 1024
+WHOLE = 1024 * 1024
+"""Bytes at the end of a long journal that who follows it reads whole: what Claude said hours ago has no effect on any
+figure."""
 _HEAD = 240
 """Bytes of a line in which its event begins."""
 WORDS = frozenset(

@@ -16,7 +16,8 @@ from claude_iterate.core.state.condition import Progress
 from claude_iterate.views import history_view, run_view
 from claude_iterate.views.history_view import history_of, settle_claims
 from claude_iterate.views.iteration_rows import FileCounts, TestsView
-from claude_iterate.views.story import RECENT, FollowedJournal, RunRecords, Story, story_from_entries
+from claude_iterate.views.story import RECENT, RunRecords, Story
+from claude_iterate.workspace.journal_reader import JournalFollower
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_summary import RunSummary, summarise
 
@@ -61,7 +62,7 @@ def lines(found: list[Entry]) -> bytes:
 
 def test_a_night_is_told() -> None:
     """Attempts, waits, claims with their proof, what was measured, the last words, what it is busy with."""
-    story = story_from_entries(RUN, entries(*NIGHT))
+    story = Story(RUN, entries(*NIGHT))
     first, again, now = story.rows.every()
     assert (first.attempt, first.outcome, first.done_again) == (1, "usage_limit", True)
     assert (again.attempt, again.complete, again.claim_held, again.context) == (2, True, False, 0.25)
@@ -81,7 +82,7 @@ def test_a_night_is_told() -> None:
 
 def test_the_last_things_are_lines() -> None:
     """One line each, with the iteration it belongs to; what says nothing has none."""
-    found = {(row.event, row.iteration): row.text for row in story_from_entries(RUN, entries(*NIGHT)).recent}
+    found = {(row.event, row.iteration): row.text for row in Story(RUN, entries(*NIGHT)).recent}
     assert found["RunStarted", 0] == "Starting w (loop mode, at most 9 iterations)"
     assert found["ToolCalled", 2] == "🔧 Read b.py"
     assert found["ToolAnswered", 1] == "❌ Bash: boom"
@@ -92,7 +93,7 @@ def test_the_last_things_are_lines() -> None:
 
 def test_the_record_of_an_iteration() -> None:
     """Hashes, exit code, what was said, compactions, why a session was given up."""
-    story = story_from_entries(
+    story = Story(
         RUN,
         entries(
             STARTED,
@@ -110,12 +111,12 @@ def test_the_record_of_an_iteration() -> None:
 def test_what_is_not_known_is_not_zero() -> None:
     """Outside git there are no commits to count; without a measurement there is nothing at all."""
     done = (events.IterationStarted(1), events.IterationFinished(1, OK))
-    (row,) = story_from_entries(RUN, entries(STARTED, *done)).rows.every()
+    (row,) = Story(RUN, entries(STARTED, *done)).rows.every()
     assert (row.files, row.commits, row.tests, row.moved) == (None, None, None, None)
     scanned = events.WorkMeasured(1, events.Changes(1, how="files"))
-    (row,) = story_from_entries(RUN, entries(STARTED, *done, scanned)).rows.every()
+    (row,) = Story(RUN, entries(STARTED, *done, scanned)).rows.every()
     assert (row.files, row.commits, row.moved) == (FileCounts(1), None, ())
-    (row,) = story_from_entries(RUN, entries(STARTED, *done, events.WorkMeasured(1))).rows.every()
+    (row,) = Story(RUN, entries(STARTED, *done, events.WorkMeasured(1))).rows.every()
     assert (row.files, row.moved) == (None, None)
 
 
@@ -124,19 +125,19 @@ def test_in_pieces_it_is_the_same_story(tmp_path: Path, step: int) -> None:
     """However the journal grows, also in the middle of a line; a line that is no entry is passed over."""
     place = layout(tmp_path)
     data = lines(entries(*NIGHT)).replace(b'{"seq":4,', b'{"torn":\n{"seq":4,', 1)
-    followed = FollowedJournal(place, RUN)
-    assert not followed.read()
+    journal, story = JournalFollower(place.journal(RUN)), Story(RUN)
+    assert not list(journal.entries())
     with place.journal(RUN).open("ab") as file:
         for begins in range(0, len(data), step):
             file.write(data[begins : begins + step])
             file.flush()
-            followed.read()
-    assert not followed.read()
-    whole = story_from_entries(RUN, entries(*NIGHT))
-    assert followed.story.rows.every() == whole.rows.every()
-    assert followed.story.recent == whole.recent
-    assert (followed.story.state, followed.story.said) == (whole.state, whole.said)
-    assert followed.journal.cursor == len(data)
+            story.take_all(journal.entries())
+    assert not list(journal.entries())
+    whole = Story(RUN, entries(*NIGHT))
+    assert story.rows.every() == whole.rows.every()
+    assert story.recent == whole.recent
+    assert (story.state, story.said) == (whole.state, whole.said)
+    assert journal.cursor == len(data)
 
 
 def test_a_journal_that_is_away_for_a_moment_is_followed_on(tmp_path: Path) -> None:
@@ -146,18 +147,18 @@ def test_a_journal_that_is_away_for_a_moment_is_followed_on(tmp_path: Path) -> N
     path = place.journal(RUN)
     data = lines(entries(*NIGHT))
     path.write_bytes(data)
-    followed = FollowedJournal(place, RUN)
-    followed.read()
+    journal, story = JournalFollower(place.journal(RUN)), Story(RUN)
+    story.take_all(journal.entries())
     path.rename(tmp_path / "away")
-    assert not followed.read()
-    assert len(followed.story.rows.every()) == 3
+    assert not list(journal.entries())
+    assert len(story.rows.every()) == 3
     (tmp_path / "away").rename(path)
-    assert not followed.read()
+    assert not list(journal.entries())
     path.write_bytes(data[: data.index(b"\n") + 1])
-    assert not followed.read()
+    assert not list(journal.entries())
     path.write_bytes(data)
-    assert not followed.read()
-    assert len(followed.story.rows.every()) == 3
+    assert not list(journal.entries())
+    assert len(story.rows.every()) == 3
 
 
 def test_a_long_journal_takes_no_more_memory_than_a_short_one(tmp_path: Path) -> None:
@@ -170,20 +171,19 @@ def test_a_long_journal_takes_no_more_memory_than_a_short_one(tmp_path: Path) ->
         path = place.journal(RUN)
         path.write_bytes(lines(entries(*head, *said, *tail)))
         tracemalloc.start()
-        followed = FollowedJournal(place, RUN, whole=100_000)
-        followed.read()
+        story = Story(RUN, JournalFollower(path, whole=100_000).entries())
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
         assert path.stat().st_size > times * 290
-        assert [row.number for row in followed.story.rows.every()] == [1, 1, 2]
-        assert followed.story.said == "All done."
-        assert len(followed.story.recent) <= RECENT
+        assert [row.number for row in story.rows.every()] == [1, 1, 2]
+        assert story.said == "All done."
+        assert len(story.recent) <= RECENT
     assert peaks[1] < 4 * peaks[0] + 16_000_000
 
 
 def test_a_wait_that_goes_on_has_lasted_until_now() -> None:
     """At any moment; once it is over, until its end."""
-    waiting = story_from_entries(RUN, entries(STARTED, events.WaitStarted(Why.USAGE_LIMIT, 100.0)))
+    waiting = Story(RUN, entries(STARTED, events.WaitStarted(Why.USAGE_LIMIT, 100.0)))
     assert [history_of(waiting, at).waited for at in (2.0, 9.5)] == [0.0, 7.5]
     waiting.take(Entry(3, 12.0, 12.0, events.RunFinished("stopped", "by command")))
     assert history_of(waiting, 99.0).waited == 10.0
@@ -199,7 +199,7 @@ def test_a_call_without_an_end_is_told_as_far_as_it_came(tmp_path: Path) -> None
     assert killed is not None
     (row,) = killed.iterations
     assert (row.outcome, row.tools, row.duration) == ("unfinished", 4, 4.0)
-    (row,) = history_of(story_from_entries(RUN, found), found[1].at + 60.0).iterations
+    (row,) = history_of(Story(RUN, found), found[1].at + 60.0).iterations
     assert row.duration == 60.0
     assert run_view.run_view(place, RunRecords(place).story(RUN)).duration == 5.0
 
@@ -208,10 +208,10 @@ def test_the_plan_counts_where_there_is_one() -> None:
     """In rows and in the summary alike, whatever the report says."""
     build = events.RunStarted(RUN, "w", "build", 9, 1, "h", "0", ("claude",))
     worked = (events.IterationStarted(1), events.IterationFinished(1, OK, Status(False, 1, 9)))
-    story = story_from_entries(RUN, entries(build, events.PlanRead(2), *worked, events.PlanRead(1, 0, 1)))
+    story = Story(RUN, entries(build, events.PlanRead(2), *worked, events.PlanRead(1, 0, 1)))
     (row,) = history_of(story).iterations
     assert row.progress == summarise(RunSummary, RUN, story.state, running=True).progress == Progress(1, 2)
-    reported = story_from_entries(RUN, entries(STARTED, *worked))
+    reported = Story(RUN, entries(STARTED, *worked))
     assert history_of(reported).iterations[0].progress == Progress(1, 9)
 
 
@@ -219,10 +219,10 @@ def test_the_plan_counts_where_there_is_one() -> None:
 def test_a_claim_of_a_killed_run_has_the_verdict_of_the_run_that_went_on(held: bool) -> None:
     """It judges the claim before its own first iteration; its own claims are its own."""
     claim = (events.IterationStarted(1), events.IterationFinished(1, OK, Status(True)))
-    killed = story_from_entries(RUN, entries(STARTED, *claim, events.VerificationStarted(1, checks=1)))
+    killed = Story(RUN, entries(STARTED, *claim, events.VerificationStarted(1, checks=1)))
     again = msgspec.structs.replace(STARTED, resumed=events.Resumed(RUN, iterations=1))
     verdict = (events.VerificationStarted(1, checks=1), events.VerificationFinished(1, held, ""))
-    later = story_from_entries("000002", entries(again, *verdict, events.IterationStarted(2)))
+    later = Story("000002", entries(again, *verdict, events.IterationStarted(2)))
     first, second = settle_claims([history_of(killed), history_of(later)])
     assert [row.claim_held for row in (*first.iterations, *second.iterations)] == [held, None]
 

@@ -21,7 +21,7 @@ from claude_iterate.core.events import (
 from claude_iterate.core.events.enums import Kind, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.views import watched_workspace
-from claude_iterate.views.story import Story, story_from_entries
+from claude_iterate.views.story import Story
 from claude_iterate.views.watched_workspace import Seen, WatchedWorkspace
 from claude_iterate.workspace.project import Project
 from tests.cli.journals import write
@@ -33,9 +33,7 @@ _RUNNER: dict[str, Any] = {"max_iterations": 50, "pid": 1, "host": "h", "version
 def story(*events: Event, **more: Any) -> Story:
     """One second from event to event."""
     started = RunStarted("r", "w", **{"mode": "loop", **more}, **_RUNNER)
-    return story_from_entries(
-        "r", [Entry(seq, BEGAN + seq, float(seq), event) for seq, event in enumerate((started, *events), 1)]
-    )
+    return Story("r", [Entry(seq, BEGAN + seq, float(seq), event) for seq, event in enumerate((started, *events), 1)])
 
 
 def iteration(number: int, completed: int, total: int = 10, took: float = 60.0) -> tuple[Event, Event]:

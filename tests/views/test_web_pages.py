@@ -24,7 +24,7 @@ from claude_iterate.views.pages.listing_page import WatchedProject
 from claude_iterate.views.pages.listing_page import unread_page as list_unread
 from claude_iterate.views.pages.run_page import NAMES, RunPicture, WatchedRun, draw_run
 from claude_iterate.views.pages.run_page import unread_page as run_unread
-from claude_iterate.views.story import RECENT, Story, story_from_entries
+from claude_iterate.views.story import RECENT, Story
 from claude_iterate.views.watched_workspace import Seen
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import notes, run_lock
@@ -44,9 +44,7 @@ def iteration(number: int) -> list[Any]:
 
 
 def story_of(*happened: Any) -> Story:
-    return story_from_entries(
-        RUN, [Entry(seq, BEGAN + seq, float(seq), one) for seq, one in enumerate((STARTED, *happened), 1)]
-    )
+    return Story(RUN, [Entry(seq, BEGAN + seq, float(seq), one) for seq, one in enumerate((STARTED, *happened), 1)])
 
 
 def drawn(story: Story, alive: bool = True, **more: Any) -> Drawn:
@@ -109,15 +107,13 @@ def test_a_run_that_has_recorded_its_end_is_over_although_its_process_is_still_t
 def test_a_verification_can_only_be_stopped() -> None:
     """As the commands say."""
     started = RunStarted(RUN, "w", "loop", 50, 1, "h", "0", ("claude",), "iterate.log", purpose=Purpose.VERIFY)
-    assert drawn(story_from_entries(RUN, [Entry(1, BEGAN, 0.0, started)])).offers == ("stop", "note")
+    assert drawn(Story(RUN, [Entry(1, BEGAN, 0.0, started)])).offers == ("stop", "note")
 
 
 def test_money_of_a_dry_run_is_not_shown() -> None:
     """It is made up."""
     started = RunStarted(RUN, "w", "loop", 50, 1, "h", "0", ("claude",), "iterate.log", dry_run=True)
-    story = story_from_entries(
-        RUN, [Entry(seq, BEGAN, 0.0, one) for seq, one in enumerate([started, *iteration(1)], 1)]
-    )
+    story = Story(RUN, [Entry(seq, BEGAN, 0.0, one) for seq, one in enumerate([started, *iteration(1)], 1)])
     found = drawn(story)
     assert "none: a dry run" in found.panels["figures"]
     assert "Cost:" not in found.panels["charts"]

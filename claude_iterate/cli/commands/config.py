@@ -168,7 +168,7 @@ def _read(resolved: Resolved, spelled: str, origin: bool) -> None:
     shown = f"{setting.key}.{name}" if name else setting.key
     value = found.value.get(name) if name else found.value
     if output.wants_json():
-        output.view(SettingReadView(shown, value, found.source, found.place))
+        output.view(SettingReadView(shown, value=value, source=found.source, place=found.place))
     elif value is None:
         output.note(f"`{shown}` is not set. {setting.sentence}")
     else:
