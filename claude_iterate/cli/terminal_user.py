@@ -11,6 +11,7 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
+from claude_iterate.agent.command.permissions import EVERYTHING
 from claude_iterate.cli import output
 from claude_iterate.cli.invocation import on_terminal
 from claude_iterate.core.events import Requested
@@ -19,7 +20,6 @@ from claude_iterate.core.settings.kinds import AMOUNT
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.run_spec import RunSpec, UserInput
 from claude_iterate.errors import ExpectedError, UsageProblem
-from claude_iterate.operations.permissions import EVERYTHING
 from claude_iterate.system import terminals
 from claude_iterate.system.front_process import Worker
 from claude_iterate.workspace.layout import Layout

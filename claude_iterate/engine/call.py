@@ -88,7 +88,7 @@ class AgentCall:
             read_only=read_only,
             known=spec.known,
             folders=spec.layout.beside,
-            mode=spec.permission_mode,
+            mode="" if spec.permissions.mode_is_decided else "default",
         )
         environment = call_environment(spec.environ, claude, spec.run, spec.layout.agent_folder)
         return discovery.prepare(argv, environment, spec.layout.root, spec.sandbox, given=claude.env)

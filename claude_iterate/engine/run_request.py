@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from claude_iterate.agent.command.permissions import Permissions
 from claude_iterate.core.events import HeldBack
 from claude_iterate.core.events.enums import Purpose
 from claude_iterate.core.rules.next_steps import CommandLine
@@ -105,6 +106,7 @@ class PreparedRun(msgspec.Struct, frozen=True):
     """All layers together; `settings` are these as the run has them."""
     settings: Settings
     mode: Mode
+    permissions: Permissions = Permissions()
 
     @property
     def detailed_exit_code(self) -> bool:

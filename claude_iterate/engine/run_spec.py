@@ -79,12 +79,6 @@ class RunSpec(PreparedRun, frozen=True, kw_only=True):
     agent_version: str = ""
     known: Known = NOT_ASKED
     """What the Claude of this run knows."""
-    permission_mode: str = ""
-    """The one that Claude gets where the settings name none."""
-    judges_settings: str = ""
-    """The user's own settings file of Claude Code: a call that only looks reads no other."""
-    project_has_login: bool = False
-    """A settings file of Claude Code in the project says how to log in."""
     cassette: str = ""
     """The recorded run that a dry run plays."""
     before: Inheritance = Inheritance()

@@ -55,7 +55,11 @@ def ask(supervisor: Supervisor, question: SchemaQuestion) -> SchemaAnswer:
     """Ask by schema; without the option if Claude does not know it."""
     spec, recorder = supervisor.spec, supervisor.recorder
     asked = _ask_once(supervisor, question)
-    if asked.outcome.kind in {Kind.AUTH, Kind.AWAY} and spec.known.has("--restricted") and spec.project_has_login:
+    if (
+        asked.outcome.kind in {Kind.AUTH, Kind.AWAY}
+        and spec.known.has("--restricted")
+        and spec.permissions.project_has_login
+    ):
         text = "Without the settings of Claude Code in the project there is no login, so the review reads them."
         recorder.warn_once(text, "Put the login into your own settings: ~/.claude/settings.json")
         asked = _ask_once(supervisor, question, restricted=False)
@@ -71,7 +75,7 @@ def _ask_once(
     supervisor: Supervisor, question: SchemaQuestion, *, by_schema: bool = True, restricted: bool = True
 ) -> SchemaAnswer:
     name = question.raw_name + ("" if by_schema else "-as-text") + ("" if restricted else "-unrestricted")
-    options = ReadOnlyCall(question.schema if by_schema else "", supervisor.spec.judges_settings, restricted)
+    options = ReadOnlyCall(question.schema if by_schema else "", supervisor.spec.permissions.own_file, restricted)
     outcome, texts = _call(supervisor, question, name, options)
     return SchemaAnswer(outcome, texts, *(_read_answer(supervisor.recorder, outcome) if outcome.called else ()))
 

@@ -20,12 +20,12 @@ import msgspec
 
 from claude_iterate.agent.command import discovery, sandbox_host
 from claude_iterate.agent.command.command_line import claude_environment
+from claude_iterate.agent.command.permissions import read_permissions
 from claude_iterate.agent.processes.leftovers import end_marked, find_leftovers
 from claude_iterate.core import claude_versions
 from claude_iterate.core.rules.next_steps import rename_workspace
 from claude_iterate.core.settings.layers import unknown_variables
 from claude_iterate.errors import ExpectedError, NewerFormat, WorkspaceProblem
-from claude_iterate.operations.permissions import unrestricted
 from claude_iterate.prompts import shipped_folder
 from claude_iterate.workspace import (
     creation,
@@ -232,12 +232,12 @@ def _workspace(project: Project, layout: Layout) -> Iterator[Finding]:
 def _usability(project: Project, layout: Layout, check: str, about: Metadata) -> Iterator[Finding]:
     """Whether a run can begin with its settings, its instructions and its folder."""
     try:
-        why = unrestricted(project.settings_for(layout).settings, project)
+        claude = project.settings_for(layout).settings.claude
     except ExpectedError as problem:
         fix = f"{problem.hint} Or: claude-iterate config KEY --unset --workspace {layout.name}"
         yield Finding(check, "problem", problem.message, fix)
         return
-    if why:
+    if why := read_permissions(claude, project.environ, project.root).unrestricted:
         fix = f"Outside a disposable sandbox: claude-iterate config -w {layout.name} claude.permission_mode acceptEdits"
         yield Finding(check, "warning", f"permission checks are off: {why}, so Claude can run any command", fix)
     if about.last_run and not task_file.is_readable(layout.instructions):

@@ -27,7 +27,7 @@ from claude_iterate.engine.prompt_texts import TextSource
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.run_request import PreparedRun, RunRequest
 from claude_iterate.engine.run_spec import RunSpec
-from claude_iterate.operations import isolation, permissions, run_checks
+from claude_iterate.operations import isolation, run_checks
 from claude_iterate.operations.cassettes import Cassette, choose_cassette
 from claude_iterate.operations.playback import console_for
 from claude_iterate.operations.project_commands import find_test_command
@@ -118,7 +118,7 @@ def _with_answers(
     if request.purpose in ONE_OFF:
         return run_checks.prepare(project, layout, request.with_settings(answers), user)
     run = run_checks.prepare(project, layout, request, user)
-    if permissions.are_decided(run.settings, project):
+    if run.permissions.are_decided:
         user.note("Another command has set the permissions meanwhile, so your answers were not saved.")
         return run
     save_answers(layout, answers)
@@ -196,9 +196,6 @@ def make_spec(run: PreparedRun, identity: str, agent: Agent, before: Inheritance
         log=log_path(layout),
         agent_version=agent.version,
         known=agent.known,
-        permission_mode="" if permissions.mode_is_decided(settings, project) else "default",
-        judges_settings=permissions.own_settings_file(settings, project),
-        project_has_login=permissions.project_has_login(project),
         before=before,
         opening=(request.held,) if request.held is not None else (),
         test_command=find_test_command(settings, project.root),

@@ -11,6 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.agent.command.command_line import Known, tuning
+from claude_iterate.agent.command.permissions import read_permissions
 from claude_iterate.agent.command.sandbox_host import probe
 from claude_iterate.core import claude_versions
 from claude_iterate.core.events import Warned
@@ -24,7 +25,6 @@ from claude_iterate.core.tones import CHANGED, UNPROVEN
 from claude_iterate.engine.prompt_texts import read_instructions
 from claude_iterate.engine.run_request import PreparedRun, RunRequest
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
-from claude_iterate.operations import permissions
 from claude_iterate.operations.project_commands import detect
 from claude_iterate.operations.user import User
 from claude_iterate.views.story import RunRecords
@@ -57,7 +57,8 @@ def prepare(project: Project, layout: Layout, request: RunRequest, user: User) -
             "Attended mode asks before each iteration, and there is no terminal to ask on.",
             "Run it on a terminal, or without --attended (setting `attended`).",
         )
-    return PreparedRun(project, layout, request, configured, settings, mode)
+    permissions = read_permissions(settings.claude, project.environ, project.root)
+    return PreparedRun(project, layout, request, configured, settings, mode, permissions)
 
 
 def _refuse_path_not_utf8(project: Project) -> None:
@@ -77,7 +78,7 @@ def missing_permissions(run: PreparedRun, user: User) -> dict[str, Any] | None:
     an open question must not block other commands.
     """
     request, project = run.request, run.project
-    if permissions.are_decided(run.settings, project) or request.purpose == "verify":
+    if run.permissions.are_decided or request.purpose == "verify":
         return None  # a review only looks
     if request.purpose in ONE_OFF:
         # A call that grades only looks; the others have to write a text.
@@ -98,11 +99,7 @@ def require_permissions(run: PreparedRun, version: str) -> None:
     Only Claude Code is judged. A program of the user's own in `claude.command` may allow what it likes; it is warned
     about.
     """
-    if (
-        not run.request.is_real_run
-        or run.request.skip_permissions
-        or permissions.are_decided(run.settings, run.project)
-    ):
+    if not run.request.is_real_run or run.request.skip_permissions or run.permissions.are_decided:
         return
     name, program = run.name, run.settings.claude.command
     # The program itself, or the shim of a version manager that calls it.
@@ -119,14 +116,14 @@ def warnings(run: PreparedRun, before: Inheritance) -> list[Warned]:
     """What the user should know before the run; it begins all the same."""
     request, settings = run.request, run.settings
     found = []
-    why = "" if request.skip_permissions else permissions.unrestricted(settings, run.project)
+    why = "" if request.skip_permissions else run.permissions.unrestricted
     boxed = settings.sandbox.kind != "none" and not request.dry_run and bool(request.skip_permissions or why)
     if request.checks_only or boxed:
         pass  # Claude is not called, or the sandbox is what the warning asks for
     elif request.skip_permissions or (why and not request.dry_run):
         off = f"Permission checks are off{f' ({why})' if why else ''}: Claude can run any command."
         found.append(Warned(f"{off} Use this only in a disposable sandbox."))
-    elif request.purpose != "verify" and not request.dry_run and not permissions.are_decided(settings, run.project):
+    elif request.purpose != "verify" and not request.dry_run and not run.permissions.are_decided:
         text = "No permissions are configured, so Claude will be denied every edit and command."
         hint = "Allow some: --permission-mode acceptEdits, --allow 'Bash(npm test:*)', or"
         found.append(Warned(text, f"{hint} --dangerously-skip-permissions."))

@@ -11,6 +11,7 @@ import click
 import msgspec
 from msgspec.structs import replace
 
+from claude_iterate.agent.command.permissions import EVERYTHING, SKIP
 from claude_iterate.cli import completion, options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.formats import plain
@@ -18,7 +19,6 @@ from claude_iterate.core.redact import mask_setting, mask_value
 from claude_iterate.core.settings.declared import Setting, canonical, catalogue, is_group, snake
 from claude_iterate.core.settings.layers import Resolved, resolve
 from claude_iterate.errors import ExpectedError, UsageProblem
-from claude_iterate.operations.permissions import EVERYTHING, SKIP
 from claude_iterate.views import settings_view
 from claude_iterate.views.settings_view import (
     EntryView,
