@@ -36,7 +36,7 @@ archive_argument = click.argument("archive_name", metavar="ARCHIVE", shell_compl
 def save(invocation: Invocation, name: str, keep: bool, force: bool) -> None:
     """Archive the workspace NAME and delete it. Asks on a terminal. Refused while it runs.
 
-    It is deleted only after the archive was read back from the disk and found whole.
+    It is deleted only after the archive has been read back from the disk and found complete.
     """
     project = invocation.project
     layout = project.layout(name)
@@ -106,7 +106,7 @@ def listing(invocation: Invocation) -> None:
 @options.command("show", workspace=False)
 @archive_argument
 def show(invocation: Invocation, archive_name: str) -> None:
-    """Show what is in ARCHIVE, which is checked to its end.
+    """Show what is in ARCHIVE, after checking all of it.
 
     If ARCHIVE is the name of a workspace, its newest archive is shown.
     """

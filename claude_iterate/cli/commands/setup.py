@@ -93,7 +93,7 @@ def setup(
     dry_run: bool,
     **given: Any,
 ) -> int:
-    """Write the instructions of the workspace NAME, and make it if there is none.
+    """Write the instructions of the workspace NAME, and make it if it does not exist.
 
     On a terminal Claude asks what you want and writes them. Without one the text comes from standard input.
 

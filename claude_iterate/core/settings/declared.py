@@ -86,7 +86,7 @@ class ClaudeSettings(Group, frozen=True):
         str | None, TEXT, "Models to take while the model is overloaded, with commas, passed as `--fallback-model`."
     ] = None
     autocompact: Annotated[
-        str | None, WINDOW, "How large the context may grow before Claude Code sums it up, passed as `--autocompact`."
+        str | None, WINDOW, "How large the context may grow before Claude Code compacts it, passed as `--autocompact`."
     ] = None
     background: Annotated[
         bool, FLAG, "Let Claude start background work, monitors and wake-ups; a call then lasts until they are over."
@@ -153,7 +153,7 @@ class StopSettings(Group, frozen=True):
     test_failures: Annotated[
         int,
         whole(0),
-        "End the run when `commands.test`, run after each iteration, was red this many times in a row; 0 = never.",
+        "End the run when `commands.test`, run after each iteration, failed this many times in a row; 0 = never.",
     ] = 0
     patterns: Annotated[
         tuple[str, ...], PATTERNS, "Regular expressions that end the run when Claude's words or a tool's answer match."
@@ -247,7 +247,7 @@ class CommandSettings(Group, frozen=True):
     test: Annotated[
         str | None,
         TEXT,
-        "How the project is tested, for the prompts, `progress.tests` and `stop.test_failures`; it is no check. `init`"
+        "How the project is tested, for the prompts, `progress.tests` and `stop.test_failures`; it is not a check. `init`"
         " proposes it.",
     ] = None
     build: Annotated[str | None, TEXT, "How the project is built, for the prompts. `init` proposes it."] = None
