@@ -1,4 +1,4 @@
-"""Takes the effect from one setting at a time, in a copy of the checkout: a test that is marked for it has to fail.
+"""Disables one setting at a time, in a copy of the checkout: a test that is marked for it must fail.
 
 `@pytest.mark.setting("limits.on_reserve")` says that a test fails when this setting always has its default. In the
 processes that run the tests, this module is also the plugin of pytest that leaves out all others.

@@ -122,7 +122,7 @@ class Engine:
         self._watched, post = self._place.identity, self._dispatcher.inbox.post
         self._watch.close()
         if self._spec.request.purpose == Purpose.RUN and self._spec.settings.notification.status_watch.enabled:
-            failed = "Changes of the report are told at the end of each iteration only"
+            failed = "Changes of the report are shown only at the end of each iteration"
             watch = StatusWatch(
                 self._spec.layout.status,
                 lambda: post(StatusTouched()),

@@ -134,7 +134,7 @@ class Measuring:
         self._recorder.record_printed([*([taken] if look.tree else []), *measured])
         if look.problem:
             text = f"What an iteration changes cannot be measured: {look.problem}"
-            hint = "The run goes on; rules about progress do not apply until it can be."
+            hint = "The run continues; rules about progress do not apply until it can be."
             self._recorder.warn_once(text, hint, about="measuring")
         if look.left_out:
             names = join_names([f"{_as_text(path)} ({why})" for path, why in look.left_out])

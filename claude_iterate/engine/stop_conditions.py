@@ -80,5 +80,5 @@ class StopConditions:
             said = shorten(one_line(ended.output), _SHOWN)
             text = f"The stop script `{line}` decides nothing: {why}{f' ({said})' if said else ''}."
             self._recorder.warn_once(
-                text, "Correct it in `stop.scripts`; the run goes on.", about=f"stop script {line}"
+                text, "Correct it in `stop.scripts`; the run continues.", about=f"stop script {line}"
             )

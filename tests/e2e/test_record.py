@@ -70,7 +70,7 @@ def test_nothing_is_lost(loop: Loop, command: str) -> None:
     done = loop.run()
     assert (done.code, ENDED in done.out) == (0, True), done.err
     assert "Cost: $0.01" in done.out
-    again = "Restored " in done.err or "the run goes on in it" in done.err
+    again = "Restored " in done.err or "the run continues in it" in done.err
     assert again, done.err
     (journal,) = loop.journals()
     assert [entry["seq"] for entry in journal] == list(range(1, len(journal) + 1))

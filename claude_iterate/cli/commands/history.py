@@ -69,7 +69,8 @@ def command(
     """Show each iteration of the workspace NAME: its time, cost, work and outcome.
 
     FILES (created +, changed ~, deleted -), COMMITS and TESTS (passed of all) are measured; PROGRESS is what Claude
-    reports, CLAIM whether its claim to be done held. A run that continued a killed one is shown together with it. A dry run is one row and does not count.
+    reports, CLAIM whether its claim to be done held. A run that continued a killed one is shown together with it. A
+    dry run is one row and does not count.
     """
     options.choose_one({"--run": run is not None, "--all": every})
     layout = invocation.project.layout(name)

@@ -247,8 +247,8 @@ class CommandSettings(Group, frozen=True):
     test: Annotated[
         str | None,
         TEXT,
-        "How the project is tested, for the prompts, `progress.tests` and `stop.test_failures`; it is not a check. `init`"
-        " proposes it.",
+        "How the project is tested, for the prompts, `progress.tests` and `stop.test_failures`; it is not a check."
+        " `init` proposes it.",
     ] = None
     build: Annotated[str | None, TEXT, "How the project is built, for the prompts. `init` proposes it."] = None
     lint: Annotated[str | None, TEXT, "How the project is linted, for the prompts. `init` proposes it."] = None

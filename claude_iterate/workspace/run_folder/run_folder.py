@@ -62,7 +62,7 @@ class RunFolder:
         """What became of the folder: GONE, REPLACED by one that is not ours, or nothing.
 
         `git stash -u` and `git stash pop` make another folder with the same name and content. That one is ours: it is
-        locked, and the run goes on in it.
+        locked, and the run continues in it.
         """
         found = identity_of(self._layout.folder)
         if found == self.identity:
@@ -138,7 +138,10 @@ class RunFolder:
             yield f"Restored the workspace, which was deleted{when}.", f"{has}; what earlier runs recorded is lost."
             return
         if FOLDER in parts:
-            yield "The workspace's folder was replaced by another one with the same content; the run goes on in it.", ""
+            yield (
+                "The workspace's folder was replaced by another one with the same content; the run continues in it.",
+                "",
+            )
             parts = [part for part in parts if part not in _RECORD | {FOLDER}]
         if parts:
             *most, last = (f"the {part}" if part in _RECORD else part for part in parts)
