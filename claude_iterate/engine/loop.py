@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import random
 from collections.abc import Sequence
 from typing import assert_never
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 from claude_iterate.agent.processes.guardian import Guardian
 from claude_iterate.core import events
 from claude_iterate.core.events.enums import ONE_OFF, Point, Purpose
+from claude_iterate.core.formats import join_names
 from claude_iterate.core.rules import endings, verdicts
 from claude_iterate.core.rules.between import decide, decide_start
 from claude_iterate.core.rules.breaker import new_hint_warnings
@@ -277,9 +279,19 @@ class Engine:
         changes = () if spec.request.purpose in ONE_OFF else self._state.changes
         if self._definition is not None and not self._place.look():
             changes = self._definition.changes()
-        for event in spec.closing():
-            self._recorder.record(event)
+        if spec.tree is not None:
+            self._recorder.record(spec.tree.describe_rest())
+        self._warn_of_new_files()
         facts = self._task.compare(replace(facts, unread_notes=waiting, last_prompt=self._place.last_prompt()))
         ending = endings.run_finished_event(verdict, self._state, facts, changes)
         # What the run counted is about these instructions.
         self._recorder.record(replace(ending, task=task_file.current_identity(spec.layout.instructions)))
+
+    def _warn_of_new_files(self) -> None:
+        """Of what was created during the run and is acted on outside of the sandbox."""
+        sandbox, project = self._spec.sandbox, self._spec.project.root
+        found = [os.path.relpath(path, project) for path in sandbox.absent if os.path.lexists(path)] if sandbox else []
+        if found:
+            text = f"New since the run began, and acted on outside of the sandbox: {join_names(found)}."
+            hint = "Look at it before you start git, Claude or a run here: Claude may have written it."
+            self._recorder.record(events.Warned(text, hint))

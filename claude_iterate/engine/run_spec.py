@@ -21,6 +21,7 @@ from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.prompt_texts import TextSource
 from claude_iterate.engine.run_request import PreparedRun
+from claude_iterate.project.worktrees import Worktree
 from claude_iterate.system import processes
 from claude_iterate.workspace import task_file
 from claude_iterate.workspace.inheritance import Inheritance
@@ -87,8 +88,8 @@ class RunSpec(PreparedRun, frozen=True, kw_only=True):
     sandbox: Sandbox | None = None
     opening: tuple[Event, ...] = ()
     """What is recorded after the beginning of the run."""
-    closing: Callable[[], tuple[Event, ...]] = lambda: ()
-    """What is recorded before its end."""
+    tree: Worktree | None = None
+    """The worktree that it works in."""
     test_command: str = ""
     """What tests the project, where that is known: it would make a check."""
 
@@ -144,7 +145,7 @@ class RunSpec(PreparedRun, frozen=True, kw_only=True):
             carried=self.before.carried,
             resumed=self.before.resumed,
             birth=processes.start_identity(os.getpid()),
-            sandbox=self.sandbox.kind if self.sandbox is not None else "",
+            sandbox=self.sandbox.asked.kind if self.sandbox is not None else "",
             hooks=hooks,
             settings=changed_settings(self.settings),
             measures=measures,

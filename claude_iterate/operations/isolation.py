@@ -16,7 +16,6 @@ from claude_iterate.agent.command import sandbox_host, sandbox_network
 from claude_iterate.agent.command.command_line import claude_environment, environment_outside
 from claude_iterate.agent.command.sandbox import Sandbox
 from claude_iterate.core.events import RunStarted, Warned, WorktreeMade
-from claude_iterate.core.formats import join_names
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.engine.run_request import PreparedRun
 from claude_iterate.engine.run_spec import RunSpec
@@ -93,7 +92,7 @@ def make_worktree(spec: RunSpec, tree: Worktree | None) -> RunSpec:
     """The run with the worktree, which is made now, in its record."""
     if tree is None:
         return spec
-    return replace(spec, opening=(*spec.opening, tree.make()), closing=lambda: (tree.describe_rest(),))
+    return replace(spec, tree=tree, opening=(*spec.opening, tree.make()))
 
 
 def place_warnings(run: PreparedRun, tree: Worktree | None) -> list[Warned]:
@@ -149,7 +148,7 @@ def open_sandbox(
     """The sandbox that the settings ask for, and its way to Claude's service, for as long as the block lasts.
     `elsewhere`: the run works in a worktree, so the checkout can only be read."""
     sandbox = None if dry_run else make_sandbox(project, layout, settings, elsewhere)
-    if sandbox is None or sandbox.network:
+    if sandbox is None or sandbox.asked.network:
         yield sandbox
         return
     environment = claude_environment(project.environ, settings.claude)
@@ -199,12 +198,3 @@ def _author(root: Path, environ: Mapping[str, str]) -> tuple[tuple[str, str], ..
     except GitProblem:  # nothing is set, or there is no git
         return ()
     return tuple({key: value for key, _, value in (entry.partition("\n") for entry in said)}.items())
-
-
-def warn_of_new_files(sandbox: Sandbox, root: Path) -> tuple[Warned, ...]:
-    """A warning of what was created during the run and is acted on outside of the sandbox."""
-    found = [os.path.relpath(path, root) for path in sandbox.absent if os.path.lexists(path)]
-    if not found:
-        return ()
-    text = f"New since the run began, and acted on outside of the sandbox: {join_names(found)}."
-    return (Warned(text, "Look at it before you start git, Claude or a run here: Claude may have written it."),)

@@ -168,8 +168,7 @@ def _enclose(spec: RunSpec, sandbox: Sandbox, layout: Layout, tree: Worktree | N
     """Hide the folder of all runs from the sandbox: it is made by now, as the worktree is."""
     sandbox = sandbox if tree is None else sandbox_host.with_folder(sandbox, tree.place)
     kept = tuple(dict.fromkeys((*sandbox.kept, str(layout.runs))))
-    closing = lambda: (*spec.closing(), *isolation.warn_of_new_files(sandbox, layout.root))  # noqa: E731
-    return replace(spec, sandbox=replace(sandbox, run=spec.run, kept=kept), closing=closing)
+    return replace(spec, sandbox=replace(sandbox, run=spec.run, kept=kept))
 
 
 def make_spec(run: PreparedRun, identity: str, agent: Agent, before: Inheritance) -> RunSpec:

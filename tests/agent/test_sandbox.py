@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from claude_iterate.agent.command import sandbox_host
 from claude_iterate.agent.command.sandbox import Sandbox, enclose
-from claude_iterate.core.settings.declared import Settings, build, catalogue
+from claude_iterate.core.settings.declared import SandboxSettings, Settings, build, catalogue
 from claude_iterate.errors import UsageProblem
 
 BWRAP = Sandbox(
-    kind="bwrap",
+    SandboxSettings(kind="bwrap"),
     program="/usr/bin/bwrap",
     home="/home/me",
     writable=("/home/me/project",),
     kept=("/home/me/project/.git/config",),
     of_claude=("/home/me/.claude",),
 )
-DOCKER = replace(
-    BWRAP, kind="docker", program="/usr/bin/docker", image="img:1", memory="4g", cpus=2.0, user="7:8", run="R"
-)
+
+
+def changed(sandbox: Sandbox, **asked: Any) -> Sandbox:
+    """The same, with other settings."""
+    return replace(sandbox, asked=replace(sandbox.asked, **asked))
+
+
+DOCKER = changed(replace(BWRAP, program="/usr/bin/docker", user="7:8", run="R"), kind="docker", image="img:1")
 SECRETS = {
     "ANTHROPIC_API_KEY": "key",
     "AWS_SECRET_ACCESS_KEY": "aws",
@@ -94,7 +100,7 @@ def test_folders_come_before_what_is_in_them() -> None:
 def test_a_network_or_none(network: bool) -> None:
     """Without one, Claude alone is given a way to its service; a program of the user has none."""
     made = sandbox_host.make_sandbox(settings(sandbox__network=network), SECRETS, Path("/p"), "b", [], [])
-    made = replace(made, kind="bwrap", gate="/tmp/x/gate", relay=("python", "/r.py"), mirrored=80)
+    made = replace(changed(made, kind="bwrap"), gate="/tmp/x/gate", relay=("python", "/r.py"), mirrored=80)
     claude = enclose(CLAUDE, SECRETS, made, "/p", for_claude=True)
     check = enclose(["sh"], SECRETS, made, "/p", for_claude=False)
     assert ("--unshare-net" in claude.argv, "--unshare-net" in check.argv) == (not network, not network)
@@ -124,13 +130,16 @@ def test_the_whole_command_line_of_a_container() -> None:
 
 def test_podman_keeps_the_number_of_the_user() -> None:
     """Rootless, another number would be mapped to one that does not own the project."""
-    assert "keep-id" in enclose(CLAUDE, {}, replace(DOCKER, kind="podman"), "/p", for_claude=True).argv
-    assert "keep-id" not in enclose(CLAUDE, {}, replace(DOCKER, kind="podman", user="0:0"), "/p", for_claude=True).argv
+    assert "keep-id" in enclose(CLAUDE, {}, changed(DOCKER, kind="podman"), "/p", for_claude=True).argv
+    assert (
+        "keep-id"
+        not in enclose(CLAUDE, {}, replace(changed(DOCKER, kind="podman"), user="0:0"), "/p", for_claude=True).argv
+    )
 
 
 def test_a_container_without_a_network() -> None:
     """None at all for a program of the user."""
-    argv = enclose(["sh"], {}, replace(DOCKER, network=False), "/p", for_claude=False).argv
+    argv = enclose(["sh"], {}, changed(DOCKER, network=False), "/p", for_claude=False).argv
     assert pairs(argv, "--network") == ["none"]
 
 
@@ -214,7 +223,7 @@ def test_the_author_of_commits_comes_in() -> None:
         "GIT_CONFIG_KEY_1": "user.email",
         "GIT_CONFIG_VALUE_1": "me@example.org",
     }
-    own = replace(BWRAP, author=author, names=("GIT_CONFIG_COUNT",))
+    own = replace(changed(BWRAP, env=("GIT_CONFIG_COUNT",)), author=author)
     assert enclose(["x"], {"GIT_CONFIG_COUNT": "0"}, own, "/p", for_claude=True).environment["GIT_CONFIG_COUNT"] == "0"
 
 

@@ -114,7 +114,7 @@ def _answer(
 ) -> str:
     require_temporary_files()
     command = prepare([*claude.command, flag], claude_environment(environ, claude), root, sandbox, given=claude.env)
-    program = command.argv[0] if sandbox is None else f"Inside the sandbox ({sandbox.kind}) {claude.command[0]}"
+    program = command.argv[0] if sandbox is None else f"Inside the sandbox ({sandbox.asked.kind}) {claude.command[0]}"
     # Files, not pipes: a child that it leaves behind may hold a pipe open without end.
     with nameless_file() as out, nameless_file() as err:
         try:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from claude_iterate.agent.command.command_line import CONTAINER_LABEL, RUN_VARIABLE, WORKSPACE_VARIABLE
+from claude_iterate.core.settings.declared import SandboxSettings
 
 PROXY_PORT = 3128
 """Inside, where there is no other network: nothing else can have it."""
@@ -34,7 +35,7 @@ _HOST_ONLY = frozenset({"USER", "LOGNAME", "SHELL"})
 class Sandbox(msgspec.Struct, frozen=True):
     """Where the programs of a run are closed in. All paths are absolute and exist."""
 
-    kind: str
+    asked: SandboxSettings
     program: str
     """bwrap, docker or podman."""
     home: str
@@ -47,13 +48,8 @@ class Sandbox(msgspec.Struct, frozen=True):
     of_claude: tuple[str, ...] = ()
     """What only Claude gets, to read and to write: its login and its sessions."""
     kept_of_claude: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
     author: tuple[tuple[str, str], ...] = ()
     """Settings of git that say who commits: the user's own file of them is not inside."""
-    image: str = ""
-    memory: str = ""
-    cpus: float = 0.0
-    network: bool = True
     gate: str = ""
     """The socket on which Claude reaches its service when there is no network; empty: it does not."""
     relay: tuple[str, ...] = ()
@@ -77,7 +73,7 @@ class Sandbox(msgspec.Struct, frozen=True):
     @property
     def is_container(self) -> bool:
         """True for docker and podman: a service outside of our processes holds the programs."""
-        return self.kind != "bwrap"
+        return self.asked.is_container
 
 
 class Command(msgspec.Struct, frozen=True):
@@ -99,8 +95,8 @@ def enclose(
 ) -> Command:
     """The command inside the sandbox, in the project root. `given` are names of variables that are passed on whatever
     the rules say; `terminal` is for a conversation, which needs the user's terminal."""
-    inside = _inside(environment, sandbox, for_claude, (*sandbox.names, *given))
-    gated = for_claude and not sandbox.network and bool(sandbox.gate)
+    inside = _inside(environment, sandbox, for_claude, (*sandbox.asked.env, *given))
+    gated = for_claude and not sandbox.asked.network and bool(sandbox.gate)
     if gated:
         argv = [*sandbox.relay, sandbox.gate, str(PROXY_PORT), str(sandbox.mirrored), *argv]
         proxy = f"http://127.0.0.1:{PROXY_PORT}"
@@ -158,13 +154,13 @@ def _bwrap(sandbox: Sandbox, mounts: Sequence[tuple[str, str]], root: str, termi
     words += ["--unshare-user-try", "--unshare-cgroup-try", "--cap-drop", "ALL"]
     # A session of its own keeps signals for the group inside, and keeps programs from typing into the terminal.
     words += [] if terminal else ["--new-session"]
-    words += [] if sandbox.network else ["--unshare-net"]
+    words += [] if sandbox.asked.network else ["--unshare-net"]
     for path in SYSTEM:
         words += ["--ro-bind-try", path, path]
     words += ["--proc", "/proc", "--dev", "/dev"]
     for path in EMPTY:
         words += ["--tmpfs", path]
-    if sandbox.network:  # where /etc/resolv.conf often leads
+    if sandbox.asked.network:  # where /etc/resolv.conf often leads
         words += ["--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve"]
     for path, how in mounts:
         words += ["--tmpfs", path] if how == "empty" else ["--bind" if how == "write" else "--ro-bind", path, path]
@@ -177,10 +173,10 @@ def _container(
     words = [sandbox.program, "run", "--rm", "-i", "--init", "--pull=never"]
     words += ["--label", f"{CONTAINER_LABEL}={sandbox.run}"]
     words += ["-t"] if terminal else []
-    words += ["--memory", sandbox.memory, "--cpus", f"{sandbox.cpus:g}", "--user", sandbox.user]
+    words += ["--memory", sandbox.asked.memory, "--cpus", f"{sandbox.asked.cpus:g}", "--user", sandbox.user]
     words += ["--cap-drop", "ALL", "--security-opt", "no-new-privileges"]
-    words += [] if sandbox.network else ["--network", "none"]
-    if sandbox.kind == "podman" and not sandbox.user.startswith("0:"):
+    words += [] if sandbox.asked.network else ["--network", "none"]
+    if sandbox.asked.kind == "podman" and not sandbox.user.startswith("0:"):
         words += ["--userns", "keep-id"]
     for path, how in mounts:
         if how == "empty":
@@ -190,4 +186,4 @@ def _container(
     words += ["-w", root]
     for name in sorted(inside):  # by name alone: the values stay out of the list of processes
         words += ["-e", name]
-    return [*words, sandbox.image]
+    return [*words, sandbox.asked.image or ""]

@@ -117,7 +117,7 @@ def make_sandbox(
     readable = [] if container else list(_program_folders(settings.claude.command[0], environ, root, home, writable))
     python = "python3" if container else sys.executable
     return Sandbox(
-        kind=asked.kind,
+        asked=asked,
         program=program,
         home=home,
         writable=tuple(writable),
@@ -126,11 +126,6 @@ def make_sandbox(
         absent=tuple(absent),
         of_claude=tuple(_existing([config, *login])),
         kept_of_claude=tuple(_existing(config / name for name in _ACTED_ON)),
-        names=asked.env,
-        image=asked.image or "",
-        memory=asked.memory,
-        cpus=asked.cpus,
-        network=asked.network,
         relay=(python, "-I", "-S", str(Path(sandbox_network.__file__).resolve())),
         user=f"{os.getuid()}:{os.getgid()}",
     )
