@@ -204,7 +204,6 @@ def _workspaces(project: Project) -> Iterator[Finding]:
         yield from _workspace(project, project.layout(name))
     yield from _bad_names(project, set(names))
     yield from _hooks(project, names)
-    yield from _torn(project)
     yield from _stale_outside(project)
 
 
@@ -357,13 +356,6 @@ def _hooks(project: Project, names: list[str]) -> Iterator[Finding]:
     for file in found.values() or hook_files.find(project.root, None):
         if file.problem:
             yield Finding("hooks", "warning", f"{file.shown} is not run: {file.problem}", file.fix)
-
-
-def _torn(project: Project) -> Iterator[Finding]:
-    for folder in (project.workspaces_folder, project.templates_folder, project.global_templates_folder):
-        for path, name in leftover_files.torn_folders(folder).items():
-            fix = f"Rename the version that you want to {folder / name}, and delete the other."
-            yield Finding("leftovers", "problem", f"{path} was left when a killed command replaced {name!r}", fix)
 
 
 def _rebuild_metadata(check: str, layout: Layout) -> Finding:

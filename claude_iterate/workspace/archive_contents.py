@@ -23,6 +23,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from claude_iterate.errors import ArchiveProblem
+from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.files.folders import explain_errors
 
 MOST_ENTRIES = 200_000
@@ -227,9 +228,8 @@ def _open_packed(path: Path) -> IO[bytes]:
 
 def folder_manifest(path: Path) -> bytes:
     """The manifest of an archive of the original, which wrote it last; without it the copy was cut off."""
-    with explain_errors(ArchiveProblem, f"{path} cannot be read", path.parent):
-        if (path / MANIFEST).is_file():
-            return (path / MANIFEST).read_bytes()
+    with explain_errors(ArchiveProblem, f"{path} cannot be read", path.parent), contextlib.suppress(FileNotFoundError):
+        return untrusted_files.look(path / MANIFEST, _LARGEST_READ).data
     raise ArchiveProblem(
         f"{path} is only half an archive: it has no {MANIFEST}.", f"Take what you need from it by hand: {path}"
     )

@@ -6,7 +6,6 @@ busy with it: the process that it is named after is dead, or it has not changed 
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
@@ -33,26 +32,16 @@ def abandoned_in_workspace(layout: Layout, remove: bool = False) -> list[Path]:
 
 
 def stale_folders(folder: Path) -> list[Path]:
-    """What a killed `init`, `template save` or deletion left beside the folders it was busy with, except torn folders.
+    """What a killed `init`, `template save` or deletion left beside the folders it was busy with.
 
     A folder that was being deleted counts when its process is dead, or after an hour, as its pid may be in use again.
     """
     deleted, made = _hidden_folders(folder)
-    torn = set(torn_folders(folder))
     dead = [path for path, found in deleted.items() if not processes.is_alive(int(found["pid"]))]
     # A folder that is being filled or emptied changes all the time, and so do those in it.
     old = [path for path in (*deleted, *made) if is_untouched(path)]
     idle = [path for path in old if path in deleted or _looks_like_ours(path)]
-    return sorted({*dead, *idle} - torn)
-
-
-def torn_folders(folder: Path) -> dict[Path, str]:
-    """The hidden old and new forms of a folder that is itself missing, because its replacement was interrupted: each
-    with the name of the folder. The user has to choose."""
-    deleted, made = _hidden_folders(folder)
-    both = {found["name"] for found in deleted.values()} & {found["name"] for found in made.values()}
-    names = {path: found["name"] for path, found in (*deleted.items(), *made.items())}
-    return {path: name for path, name in names.items() if name in both and not os.path.lexists(folder / name)}
+    return sorted({*dead, *idle})
 
 
 def is_aside(name: str) -> bool:

@@ -16,6 +16,7 @@ from typing import Any
 
 from claude_iterate.core.settings.layers import Layer, layer_from_document, layer_from_environment
 from claude_iterate.errors import SettingsProblem
+from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.layout import PROJECT_FILES
 from claude_iterate.workspace.metadata import Metadata
 
@@ -101,7 +102,7 @@ def read_document(path: Path) -> dict[str, Any]:
 def read_text(path: Path) -> str:
     """The file's text; a byte order mark is not part of it."""
     try:
-        data = path.read_bytes()
+        data = untrusted_files.look(path, untrusted_files.LARGE).data
     except OSError as error:
         raise SettingsProblem(
             f"The settings file {path} cannot be read: {error.strerror}.", "Check its permissions, or move it away."

@@ -9,8 +9,7 @@ from msgspec.structs import replace
 from claude_iterate.core import fingerprints
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.workspace.files import untrusted_files
-
-_MOST = 64 << 20
+from claude_iterate.workspace.files.untrusted_files import LARGE
 
 
 def current_identity(instructions: Path) -> str:
@@ -20,7 +19,7 @@ def current_identity(instructions: Path) -> str:
 
 
 def _text(instructions: Path) -> str | None:
-    data = untrusted_files.read(instructions, _MOST)
+    data = untrusted_files.read(instructions, LARGE)
     try:
         return data.decode() if data is not None else None
     except UnicodeDecodeError:
@@ -33,7 +32,7 @@ class StartingTask:
 
     def __init__(self, instructions: Path, replaced: tuple[str, ...] = ()) -> None:
         self._path = instructions
-        self._text = untrusted_files.read(instructions, _MOST) or b""
+        self._text = untrusted_files.read(instructions, LARGE) or b""
         stands = len(replaced) == 2 and fingerprints.is_same_task(replaced[1], current_identity(instructions))
         self._before = replaced[0] if stands else ""
 
@@ -52,7 +51,7 @@ class StartingTask:
     def _replaced(self) -> tuple[tuple[str, ...], bool]:
         """The identity of the task before and of another one that they hold now, else nothing; and whether their text
         is the one that this run began with. Only a text that differs is compared."""
-        now = untrusted_files.read(self._path, _MOST) or b""
+        now = untrusted_files.read(self._path, LARGE) or b""
         same = now == self._text
         if not self._text or not now or (same and not self._before):
             return (), same

@@ -6,6 +6,7 @@ template never changes it. Secrets are left out when one is saved, and the user 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
@@ -80,16 +81,13 @@ class Template(msgspec.Struct, frozen=True):
         """The instructions, or a TemplateProblem."""
         path = self.folder / INSTRUCTIONS
         try:
-            if path.is_file():  # not a pipe, which would keep us waiting
-                return path.read_bytes()
-            said = "No such file"
+            return untrusted_files.look(path, untrusted_files.LARGE).data
         except OSError as error:
-            said = str(error.strerror)
-        raise TemplateProblem(
-            f"The template {self.name!r} has no instructions that can be read: {path}: {said}.",
-            "Write that file, or save the template again: claude-iterate template save WORKSPACE "
-            f"{self.name} --force{' --global' if self.scope == 'global' else ''}",
-        )
+            raise TemplateProblem(
+                f"The template {self.name!r} has no instructions that can be read: {path}: {error.strerror}.",
+                "Write that file, or save the template again: claude-iterate template save WORKSPACE "
+                f"{self.name} --force{' --global' if self.scope == 'global' else ''}",
+            ) from None
 
 
 def list_templates(project: Project) -> list[Template]:
@@ -161,9 +159,10 @@ def _list_names(folder: Path) -> list[str]:
 
 
 def save(layout: Layout, folder: Path, given: Mapping[str, Any], force: bool = False) -> list[str]:
-    """Make the template `folder`, whole or not at all; returns the names of the settings that were left out. `given` is
-    what the user says about it, in the original's words."""
-    if not layout.instructions.is_file():
+    """Make the template `folder`, whole or not at all, or replace each of its files; returns the names of the settings
+    that were left out. `given` is what the user says about it, in the original's words."""
+    instructions = untrusted_files.read(layout.instructions, untrusted_files.LARGE)
+    if instructions is None:
         raise TemplateProblem(f"Instructions not found. Run setup first: claude-iterate setup {layout.name}")
     if os.path.lexists(folder) and not force:
         raise TemplateProblem(
@@ -173,8 +172,10 @@ def save(layout: Layout, folder: Path, given: Mapping[str, Any], force: bool = F
     carried, left_out = without_secrets(settings_reader.workspace_layer(found).values)
     with explain_errors(TemplateProblem, f"The template {folder.name!r} cannot be written", folder.parent):
         document = _document(folder, found.mode, carried, given)
-        with new_folder(folder, replace=force) as made:
-            untrusted_files.write_bytes(made / INSTRUCTIONS, layout.instructions.read_bytes())
+        if folder.is_symlink():
+            folder.unlink()  # what it leads to is not ours to change
+        with contextlib.nullcontext(folder) if folder.is_dir() else new_folder(folder) as made:
+            untrusted_files.write_bytes(made / INSTRUCTIONS, instructions)
             untrusted_files.write_json(made / ABOUT, document)
             if document.get("description"):
                 untrusted_files.write_text(made / "README.md", _readme(document))

@@ -314,17 +314,6 @@ def test_what_a_dead_process_was_deleting_goes_at_once(typed: Type, project: Pro
     assert [path.exists() for path in paths] == [False, True]
 
 
-def test_an_exchange_that_was_cut_off_loses_neither_side(
-    typed: Type, project: Project, layout: Layout, later: None
-) -> None:
-    """The folder itself is gone; its old and its new form lie beside it, and a person has to choose and is told so."""
-    for name in (".t.abcd1234", ".t.deleted.4194303"):
-        (project.templates_folder / name).mkdir(parents=True)
-    answer = typed("doctor", "--fix")
-    assert len(list(project.templates_folder.iterdir())) == 2
-    assert (answer.code, answer.out.count(f"that you want to {project.templates_folder / 't'}")) == (1, 2)
-
-
 def test_torn_metadata_is_repaired_from_the_journal(typed: Type, layout: Layout) -> None:
     """Counters, mode and ending are back; the torn file is kept."""
     record_run(layout)

@@ -1,7 +1,7 @@
 """Folders that are there whole or not at all, and are deleted in one step.
 
 A new folder is made beside its place and renamed; a folder that goes is renamed to a hidden name first. A symlink is
-never followed: replacing or removing one takes the link and leaves alone what it leads to.
+never followed: removing one takes the link and leaves alone what it leads to.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from claude_iterate.workspace.files.untrusted_files import NOT_A_FOLDER, is_fold
 
 
 @contextlib.contextmanager
-def new_folder(folder: Path, replace: bool = False, mode: int | None = None) -> Iterator[Path]:
+def new_folder(folder: Path, mode: int | None = None) -> Iterator[Path]:
     """Yields a folder to fill; afterwards it becomes `folder`. After an error nothing is left of it."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
@@ -28,11 +28,8 @@ def new_folder(folder: Path, replace: bool = False, mode: int | None = None) -> 
         yield made
         # mkdtemp makes private folders; ours gets the mode of its parent, unless the caller gives one.
         made.chmod(folder.parent.stat().st_mode & 0o777 if mode is None else mode)
-        if replace and os.path.lexists(folder):
-            _exchange(made, folder)
-        else:
-            # This fails if another process made the folder meanwhile, because what we make is never empty.
-            made.rename(folder)
+        # This fails if another process made the folder meanwhile, because what we make is never empty.
+        made.rename(folder)
     finally:
         shutil.rmtree(made, ignore_errors=True)
 
@@ -83,19 +80,6 @@ def remove(path: Path) -> None:
             f"{here} could not be deleted: {error.strerror}.",
             f"Check the permissions of {here.parent} and what is in it, then delete {here} by hand.",
         ) from None
-
-
-def _exchange(made: Path, folder: Path) -> None:
-    old = folder.rename(_hidden_name(folder))
-    try:
-        made.rename(folder)
-    except OSError:
-        old.rename(folder)
-        raise
-    if old.is_symlink() or not old.is_dir():
-        old.unlink()
-    else:
-        shutil.rmtree(old, ignore_errors=True)
 
 
 def _hidden_name(path: Path) -> Path:

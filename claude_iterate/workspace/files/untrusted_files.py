@@ -28,7 +28,8 @@ from claude_iterate.system import processes
 
 MOST = 1 << 20
 """More than any report, list or status needs."""
-_MOST_JSON = 64 << 20
+LARGE = 64 << 20
+"""More than any text of the user or document of ours has."""
 _PIECE = 64 * 1024
 NOT_A_FOLDER = "a link or a file, not a folder"
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
@@ -60,7 +61,7 @@ def read(path: Path, most: int = MOST) -> bytes | None:
 def read_json(path: Path) -> dict[str, Any] | None:
     """The JSON object in a regular file; None for any other content. What cannot be read is an OSError."""
     with contextlib.suppress(ValueError, RecursionError):
-        document = json.loads(look(path, _MOST_JSON).data)
+        document = json.loads(look(path, LARGE).data)
         if isinstance(document, dict):
             return document
     return None
