@@ -88,7 +88,7 @@ class Project:
 
 
 class Workspace:
-    """A workspace: a task, its runs and what came of them. Get one from a Project."""
+    """A workspace: a task, its runs and their results. Get one from a Project."""
 
     def __init__(self, project: projects.Project, layout: Layout) -> None:
         self._project = project
@@ -163,7 +163,7 @@ class Workspace:
         return notes.add(self._layout, text)
 
     def view(self) -> WorkspaceView:
-        """All there is to know of it at this moment, as `show --json` prints it."""
+        """Everything about it at this moment, as `show --json` prints it."""
         return workspace_view.workspace_view(self._project, self._layout, time.time())
 
     def runs(self) -> RunsView:
@@ -182,7 +182,7 @@ class Workspace:
 
 
 class Run:
-    """One run. As a context manager it is stopped at the end of the block, if it was started here and is still on."""
+    """One run. As a context manager it is stopped at the end of the block, if it was started here and is still running."""
 
     def __init__(self, workspace: Workspace, identity: str, process: RunProcess | None = None) -> None:
         self.workspace = workspace
@@ -223,7 +223,7 @@ class Run:
         return self.workspace.ask(verb, now=now)
 
     def view(self) -> RunView:
-        """What it is and does, and what came of it."""
+        """What it is, what it does, and its result."""
         layout = self.workspace._layout
         at = time.time() if self.is_running else None
         story = RunRecords(layout).story(self.id)

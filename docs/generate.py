@@ -155,7 +155,11 @@ def _options(command: click.Command) -> list[str]:
         parameter for parameter in command.params if isinstance(parameter, click.Option) and not parameter.hidden
     ]
     rows = [
-        (", ".join(code(f"{flag}{_metavar(option)}") for flag in option.opts), option.help or "") for option in options
+        (
+            ", ".join(code(f"{flag}{_metavar(option)}") for flag in (*option.opts, *option.secondary_opts)),
+            option.help or "",
+        )
+        for option in options
     ]
     return table(("Option", "Meaning"), rows) if rows else []
 
