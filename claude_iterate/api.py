@@ -182,7 +182,7 @@ class Workspace:
 
 
 class Run:
-    """One run. As a context manager it is stopped at the end of the block, if it was started here and is still running."""
+    """One run. As a context manager it is stopped at the end of the block, if it was started here and still runs."""
 
     def __init__(self, workspace: Workspace, identity: str, process: RunProcess | None = None) -> None:
         self.workspace = workspace

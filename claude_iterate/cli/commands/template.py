@@ -47,7 +47,7 @@ def save(
     """Save the instructions and settings of WORKSPACE as TEMPLATE; without TEMPLATE, under the workspace's name.
 
     \b
-    Example:
+    Examples:
       claude-iterate template save port-tests -d 'Port a test suite'
       claude-iterate template use port-tests next-task
     """
