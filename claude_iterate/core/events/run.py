@@ -305,22 +305,24 @@ class RunStarted(BaseEvent, frozen=True):
         return self.dry_run and not self.cassette
 
 
-class Resumed(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a run that continues after a crash takes over from the one that was killed. Beside `run` and `elapsed` each
-    field is one of the state, of the same name."""
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """The part of a run's state that a run takes over when it continues this one after a kill."""
 
-    run: str
-    elapsed: float = 0.0
     iterations: int = 0
     cost_usd: float = 0.0
     cost_is_lower_bound: bool = False
+    """Of some calls only a part of the cost is known."""
     tokens: Tokens = Tokens()
     findings: str = ""
+    """What the next prompt says about the last failure or proof."""
     last_status: Status | None = None
     last_outcome: Outcome | None = None
     defined: ProofDefined | None = None
+    """What defines the proof, as it was when the run began."""
     changes: tuple[ProofChange, ...] = ()
+    """What was changed of it, as far as it is known."""
     reboots: int = 0
+    """How many iterations began with a fresh session where one could have gone on."""
     streaks: Streaks = Streaks()
     waiting: Waiting = Waiting()
     claim: Claim = Claim()
@@ -329,6 +331,14 @@ class Resumed(msgspec.Struct, frozen=True, omit_defaults=True):
     hooks: HookState = HookState()
     breaker: Breaker = Breaker()
     hints: Hints = Hints()
+
+
+class Resumed(Standing, frozen=True, omit_defaults=True):
+    """What a run that continues after a crash takes over from the one that was killed. Beside `run` and `elapsed` each
+    field is one of the state, of the same name."""
+
+    run: str
+    elapsed: float = 0.0
 
 
 class Warned(BaseEvent, frozen=True):

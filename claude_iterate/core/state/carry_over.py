@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from claude_iterate.core.events import Breaker, Carried, Resumed, RunStarted, Trip
 from claude_iterate.core.events.enums import Kind, Purpose
-from claude_iterate.core.events.run import Claim
+from claude_iterate.core.events.run import Claim, Standing
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state.claims import standing_report
 from claude_iterate.core.state.run_state import RunState
@@ -70,30 +70,21 @@ def resume_from(run: str, state: RunState, elapsed: float) -> Resumed:
     spent, judged = state.spent, _is_judged(state)
     claimed = state.last_status is not None and state.last_status.complete
     waited_for = state.last_outcome is not None and state.last_outcome.kind in _WAITED_FOR
-    return Resumed(
-        run,
-        elapsed=state.elapsed_before + elapsed,
-        iterations=state.iterations,
-        cost_usd=spent.cost_usd,
-        cost_is_lower_bound=spent.at_least,
-        tokens=spent.tokens,
-        findings=state.findings,
-        last_status=state.last_status if claimed and not judged else None,
-        last_outcome=state.last_outcome if waited_for else None,
-        defined=state.defined,
-        changes=state.changes,
-        reboots=state.reboots,
+    standing = {name: getattr(state, name) for name in Standing.__struct_fields__}
+    changed = {
+        "cost_usd": spent.cost_usd,
+        "cost_is_lower_bound": spent.at_least,
+        "tokens": spent.tokens,
+        "last_status": state.last_status if claimed and not judged else None,
+        "last_outcome": state.last_outcome if waited_for else None,
         # One denial more ends the run; it should be one that the rules of today give.
-        streaks=replace(state.streaks, denials=min(state.streaks.denials, 1)),
-        waiting=replace(state.waiting, began=0.0, ends=0.0, held=None),
-        claim=_claim_left(state, judged),
-        session=state.session,
-        work=state.work,
+        "streaks": replace(state.streaks, denials=min(state.streaks.denials, 1)),
+        "waiting": replace(state.waiting, began=0.0, ends=0.0, held=None),
+        "claim": _claim_left(state, judged),
         # A hook that was running, and one that is due after an iteration, are not forgotten.
-        hooks=replace(state.hooks, hooks_begun=False, last_hook=None, hook_signals=0),
-        breaker=state.breaker,
-        hints=state.hints,
-    )
+        "hooks": replace(state.hooks, hooks_begun=False, last_hook=None, hook_signals=0),
+    }
+    return Resumed(run, elapsed=state.elapsed_before + elapsed, **standing | changed)
 
 
 def _is_judged(state: RunState) -> bool:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, get_args
 
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from claude_iterate.core import events
 from claude_iterate.core.events import Entry
 from claude_iterate.core.events.enums import Cause, Kind, Meaning, Point, Reboot, Verb, Why
-from claude_iterate.core.events.run import Breaker, HookState, Session
+from claude_iterate.core.events.run import Breaker, HookState, Session, Standing
 from claude_iterate.core.outcomes import call as calls
 from claude_iterate.core.outcomes.call import Call
 from claude_iterate.core.outcomes.classes import FINE, REFUSALS, WELL, is_done_again
@@ -73,7 +73,7 @@ def _resume(state: RunState, before: events.Resumed, entry: Entry) -> RunState:
     waiting = before.waiting
     if (wait := waiting.wait) is not None:
         waiting = replace(waiting, began=entry.elapsed, ends=entry.elapsed + wait.until - entry.at)
-    left = {name: value for name, value in asdict(before).items() if name not in {"run", "elapsed"}}
+    left = {name: getattr(before, name) for name in Standing.__struct_fields__}
     return replace(state, **left | {"waiting": waiting, "status": before.last_status or state.status})
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from claude_iterate.core import events
 from claude_iterate.core.events.enums import Purpose, Reason
-from claude_iterate.core.events.run import Breaker, Claim, HookState, Requests, Session, Streaks, Waiting, Work
+from claude_iterate.core.events.run import Requests, Standing
 from claude_iterate.core.outcomes.call import Call, Spending
 from claude_iterate.core.reports.status import Status
 
@@ -31,47 +31,24 @@ class Plans(msgspec.Struct, frozen=True):
 _NOT_STARTED = events.RunStarted("", "", "", 0, 0, "", "", ())
 
 
-class RunState(msgspec.Struct, frozen=True):
+class RunState(Standing, frozen=True, kw_only=True):
     """Everything that rules and views want to know of a run."""
 
     started: events.RunStarted | None = None
     started_at: float = 0.0
     last_at: float = 0.0
     call: Call | None = None
-    iterations: int = 0
     last_ended: float = 0.0
-    last_outcome: events.Outcome | None = None
-    last_status: Status | None = None
     status: Status | None = None
     status_before: Status | None = None
     """The report as it was when the iteration began."""
     unclaimed: Status | None = None
     """The last report that claims nothing: what stands when a claim does not hold."""
-    findings: str = ""
-    """What the next prompt says about the last failure or proof."""
-    cost_usd: float = 0.0
-    tokens: events.Tokens = events.Tokens()
-    streaks: Streaks = Streaks()
-    waiting: Waiting = Waiting()
-    claim: Claim = Claim()
-    session: Session = Session()
     requests: Requests = Requests()
     one_off: events.OneOffCallFinished | None = None
     finished: events.RunFinished | None = None
     worked: bool = False
     """Claude was called in this run, and that went well."""
-    cost_is_lower_bound: bool = False
-    """Of some calls only a part of the cost is known."""
-    defined: events.ProofDefined | None = None
-    """What defines the proof, as it was when the run began."""
-    changes: tuple[events.ProofChange, ...] = ()
-    """What was changed of it, as far as it is known."""
-    work: Work = Work()
-    hooks: HookState = HookState()
-    reboots: int = 0
-    """How many iterations began with a fresh session where one could have gone on."""
-    breaker: Breaker = Breaker()
-    hints: events.Hints = events.Hints()
     worktree: WorktreeState = WorktreeState()
     plans: Plans = Plans()
     instructions: str = ""
