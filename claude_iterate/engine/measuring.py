@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-import msgspec
+from msgspec.structs import replace
 
 from claude_iterate.core.events import Changes, Event, SnapshotTaken, TestCounts, WorkMeasured
 from claude_iterate.core.events.enums import Point, Purpose
@@ -100,7 +100,7 @@ class Measuring:
         if look is None:
             return
         if first is not None and unknown:
-            look = msgspec.structs.replace(first, changes=None)
+            look = replace(first, changes=None)
         tests = self._run_tests()
         changes = _changes(look)
         progress = find_progress(self._recorder.state, changes, tests)
@@ -185,8 +185,7 @@ def count_tests(supervisor: Supervisor, command: str) -> tuple[TestCounts | None
     if found is None:
         return None, f"`{command}` {ended.how}, and no counts of tests are in its output"
     red = tuple(shorten(one_line(name), _LONGEST) for name in found.red)
-    errors = found.errors
-    if ended.code and not found.failed + errors:
+    if ended.code and not found.is_red:
         # All that was counted is green, and the command says that something is not.
-        errors, red = 1, (f"`{command}` {ended.how}",)
-    return TestCounts(found.passed, found.failed, errors, found.skipped, found.how, red), ""
+        return replace(found, errors=1, red=(f"`{command}` {ended.how}",)), ""
+    return replace(found, red=red), ""

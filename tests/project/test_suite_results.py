@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_iterate.project.suite_results import Counts, JunitProblem, find_junit_files, read_junit_files, read_summary
+from claude_iterate.core.events import TestCounts
+from claude_iterate.project.suite_results import JunitProblem, find_junit_files, read_junit_files, read_summary
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "test-runners"
 
@@ -50,11 +51,11 @@ RED = {
 CASES = [(name, which) for name in FIGURES for which in range(4)]
 
 
-def counted(data: bytes) -> Counts | None:
+def counted(data: bytes) -> TestCounts | None:
     return read_summary(data.decode("utf-8", "replace"))
 
 
-def figures(counts: Counts | None) -> tuple[int, ...] | None:
+def figures(counts: TestCounts | None) -> tuple[int, ...] | None:
     return (counts.passed, counts.failed, counts.errors, counts.skipped) if counts is not None else None
 
 
