@@ -11,14 +11,13 @@ import threading
 import time
 from typing import IO
 
-import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.agent.command import discovery
 from claude_iterate.agent.command.command_line import run_environment
 from claude_iterate.agent.processes.leftovers import end_marked
-from claude_iterate.core.events import RunStarted
-from claude_iterate.core.events.enums import Cause, Meaning, Point
+from claude_iterate.core.events import HookFinished, RunStarted
+from claude_iterate.core.events.enums import Cause, Point
 from claude_iterate.core.rules import hooks
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.state.run_state import RunState
@@ -32,17 +31,7 @@ _TAIL = 65536
 _GRACE = 2.0
 
 
-class HookTrial(msgspec.Struct, frozen=True):
-    """How the hook ended; `code` is None when it could not be started or took too long."""
-
-    code: int | None
-    output: str
-    duration: float
-    means: Meaning
-    problem: str = ""
-
-
-def try_hook(project: Project, layout: Layout, settings: Settings, file: HookFile) -> HookTrial:
+def try_hook(project: Project, layout: Layout, settings: Settings, file: HookFile) -> HookFinished:
     """Call the hook with what is known of the last run, in the sandbox that the settings ask for. Nothing of what it
     starts is left when it has ended."""
     mark = f"hook-test-{os.urandom(6).hex()}"
@@ -69,8 +58,8 @@ def try_hook(project: Project, layout: Layout, settings: Settings, file: HookFil
                 start_new_session=True,
             )
         except OSError as error:
-            problem = error.strerror or str(error)
-            return HookTrial(None, "", 0.0, hooks.meaning(file.point, None, "", settings.hooks), problem)
+            means = hooks.meaning(file.point, None, "", settings.hooks)
+            return HookFinished(file.point, file.shown, file.scope, None, means, problem=error.strerror or str(error))
     assert process.stdout is not None
     drain = threading.Thread(target=_drain, args=(process.stdout, tail), daemon=True)
     drain.start()
@@ -82,8 +71,10 @@ def try_hook(project: Project, layout: Layout, settings: Settings, file: HookFil
         if process.poll() is None:  # it hides its environment
             os.killpg(process.pid, signal.SIGKILL)
         drain.join(_GRACE)
-    means = hooks.meaning(file.point, code, "" if code is not None else Cause.TIMEOUT, settings.hooks)
-    return HookTrial(code, bytes(tail).decode("utf-8", "replace"), time.monotonic() - began, means)
+    cut = "" if code is not None else Cause.TIMEOUT
+    means, output = hooks.meaning(file.point, code, cut, settings.hooks), bytes(tail).decode("utf-8", "replace")
+    took = time.monotonic() - began
+    return HookFinished(file.point, file.shown, file.scope, code, means, duration=took, output=output, cut=cut)
 
 
 def _drain(stdout: IO[bytes], tail: bytearray) -> None:

@@ -18,7 +18,6 @@ from claude_iterate.agent.command.sandbox import Sandbox
 from claude_iterate.core.events import RunStarted, Warned, WorktreeMade
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.engine.run_request import PreparedRun
-from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.errors import AgentProblem, UsageProblem, WorkspaceProblem
 from claude_iterate.project import worktrees
 from claude_iterate.project.git import Git, GitProblem
@@ -81,18 +80,6 @@ def _refuse_elsewhere(run: PreparedRun) -> None:
             f"Continue there: {there}; or forget it and start here: {shlex.join(program)} reset {layout.name}, then run"
             " it.",
         )
-
-
-def layout_in(layout: Layout, tree: Worktree | None) -> Layout:
-    """The workspace as the run uses it: Claude works in the worktree, all else stays where it is."""
-    return layout if tree is None else replace(layout, root=tree.place, main=tree.main)
-
-
-def make_worktree(spec: RunSpec, tree: Worktree | None) -> RunSpec:
-    """The run with the worktree, which is made now, in its record."""
-    if tree is None:
-        return spec
-    return replace(spec, tree=tree, opening=(*spec.opening, tree.make()))
 
 
 def place_warnings(run: PreparedRun, tree: Worktree | None) -> list[Warned]:

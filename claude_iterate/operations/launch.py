@@ -143,8 +143,12 @@ def _start(
     held.record(identity)
     if before.killed:
         end_marked(before.killed, agent.sandbox.containers if agent.sandbox is not None else "")
-    used = creation.layout_of_dry_run(layout, identity) if request.dry_run else isolation.layout_in(layout, tree)
-    spec = isolation.make_worktree(make_spec(replace(run, layout=used), identity, agent, before), tree)
+    used = creation.layout_of_dry_run(layout, identity) if request.dry_run else layout
+    if tree is not None:  # Claude works there; all else of the workspace stays where it is
+        used = replace(layout, root=tree.place, main=tree.main)
+    spec = make_spec(replace(run, layout=used), identity, agent, before)
+    if tree is not None:
+        spec = replace(spec, tree=tree, opening=(*spec.opening, tree.make()))
     if cassette is not None:
         spec = cassette.play_in(spec)
     if agent.sandbox is not None:

@@ -9,10 +9,11 @@ import click
 from claude_iterate.cli import options, output
 from claude_iterate.cli.command_table import group
 from claude_iterate.cli.invocation import Invocation
+from claude_iterate.core.events import HookFinished
 from claude_iterate.core.events.enums import Meaning, Point
 from claude_iterate.core.formats import duration
 from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.operations.hooks import HookTrial, try_hook
+from claude_iterate.operations.hooks import try_hook
 from claude_iterate.workspace.run_folder import hook_files
 from claude_iterate.workspace.run_folder.hook_files import HookFile
 
@@ -94,7 +95,7 @@ def test(invocation: Invocation, point: str, workspace: str) -> int:
     return 1 if any(row["means"] in {Meaning.FAILED, Meaning.ABORT} or row["code"] is None for row in rows) else 0
 
 
-def _tell(file: HookFile, done: HookTrial) -> None:
+def _tell(file: HookFile, done: HookFinished) -> None:
     if done.output.strip():
         output.result(output.sanitize(done.output.rstrip()))
     not_ended = f"could not be started: {done.problem}" if done.problem else "did not end in time"
