@@ -43,18 +43,18 @@ def check_finished(event: events.CheckFinished, flaky: bool = False, whole: bool
         return [f"  ✓ {name} ({duration(event.duration)})", *told]
     how = f"exit code {event.code}" if event.code is not None else CUTS.get(event.cut, "could not be run")
     how += f", {join_names(event.gone)} is gone" if event.gone else ""
-    printed = tail(event.output, None if whole else SHOWN, "in the log")
+    printed = tail(event.output, None if whole else SHOWN)
     return [f"  ❌ {name}: {how} ({duration(event.duration)})", *indent(printed, "    "), *told]
 
 
-def tail(output: str, most: int | None, rest: str) -> list[str]:
+def tail(output: str, most: int | None) -> list[str]:
     """The last lines of what a check printed, after a line that says where the rest is. `most` None: all of it, whole;
     else the end of each line."""
     lines = output.strip("\n").rstrip().split("\n") if output.strip() else []
     if most is not None:
         lines = [line if len(line) <= _LONGEST else f"...{line[-_LONGEST:]}" for line in lines]
     missing = len(lines) - most if most is not None else 0
-    return [f"({plural(missing, 'earlier line')} {rest})", *lines[missing:]] if missing > 0 else lines
+    return [f"({plural(missing, 'earlier line')} in the log)", *lines[missing:]] if missing > 0 else lines
 
 
 def review_finished(event: events.ReviewFinished, dry_run: bool = False) -> list[str]:
@@ -95,7 +95,7 @@ def verification_finished(event: events.VerificationFinished, dry_run: bool = Fa
 def hook_finished(event: events.HookFinished, whole: bool = False) -> list[str]:
     """A hook and how it ended. One that ended well is in the log alone, with what it printed."""
     took, name = duration(event.duration), one_line(event.path)
-    printed = indent(tail(event.output, None if whole else SHOWN, "in the log"), "    ")
+    printed = indent(tail(event.output, None if whole else SHOWN), "    ")
     if event.means == Meaning.GO_ON:
         return [f"  ✓ Hook {event.point}: {name} ({took})", *printed] if whole else []
     if event.means == Meaning.SKIP:

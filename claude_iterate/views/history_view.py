@@ -240,7 +240,7 @@ def run(records: RunRecords, identity: str) -> RunHistory | None:
     story = records.story(identity)
     if story.started is None:
         return None
-    on = story.state.finished is None and records.holder is not None and records.holder.run == identity
+    on = story.state.finished is None and records.is_under_way(identity)
     return history_of(story, time.time() if on else 0.0)
 
 

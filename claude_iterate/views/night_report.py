@@ -99,8 +99,7 @@ def night_report(layout: Layout, run: str | None, at: float) -> NightReport:
     if not histories:
         raise nothing_to_show(layout, run)
     stories = [records.story(history.id) for history in histories]
-    held = records.holder.run if records.holder is not None else None
-    views = [run_view(layout, story, at if story.run == held else None) for story in stories]
+    views = [run_view(layout, story, at if records.is_under_way(story.run) else None) for story in stories]
     parts = tuple(map(_part, views, histories))
     last, started = views[-1], stories[-1].started
     rows = tuple(row for history in histories for row in history.iterations)

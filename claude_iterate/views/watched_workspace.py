@@ -6,7 +6,6 @@ The lines are the same for the full screen of `watch` and for plain output; the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
@@ -119,11 +118,6 @@ class WatchedWorkspace:
             return seen
         stands = state_of(layout)
         return replace(seen, stands=(stands.state, stands.known_by) if stands is not None else ("damaged", None))
-
-
-def file_stamps(*paths: Path) -> tuple[int, ...]:
-    """When these files were written; they show whether anything may have changed."""
-    return tuple(path.stat().st_mtime_ns if path.exists() else 0 for path in paths)
 
 
 class Summary(msgspec.Struct, frozen=True):

@@ -188,7 +188,7 @@ def _proof(proof: EvidenceView, view: WorkspaceView) -> Iterator[Line]:
         sign: Literal["good", "bad"] = "good" if check.exit_code == 0 else "bad"
         yield Line(f"{check.command}: {how} ({formats.duration(check.duration)}){flaky}", sign=sign)
         if sign == "bad":
-            yield from (Line(f"      {line}") for line in tail(check.output, SHOWN, "in the log"))
+            yield from (Line(f"      {line}") for line in tail(check.output, SHOWN))
     review = proof.review
     if review is not None:
         summary = f" - {review.summary}" if review.summary else ""

@@ -15,8 +15,9 @@ from claude_iterate.core.state.condition import items_done
 from claude_iterate.core.tones import state_words, tone
 from claude_iterate.text import local_times
 from claude_iterate.views.pages.drawn_page import Drawn, panel
-from claude_iterate.views.watched_workspace import Seen, WatchedWorkspace, cost_so_far, file_stamps, iteration
+from claude_iterate.views.watched_workspace import Seen, WatchedWorkspace, cost_so_far, iteration
 from claude_iterate.views.workspace_view import WorkspaceRow, listing
+from claude_iterate.workspace.files.restorable_file import version
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import run_lock
@@ -77,7 +78,7 @@ class WatchedProject:
 
     def _row(self, layout: Layout) -> WorkspaceRow:
         """As `list` has it."""
-        stamp = file_stamps(layout.metadata, layout.instructions, layout.runs, layout.status)
+        stamp = [version(path) for path in (layout.metadata, layout.instructions, layout.runs, layout.status)]
         known = self._idle.get(layout.name)
         if known is None or known[0] != stamp:
             found = listing(self._project.root, layout.folder.parent, [layout.name]).workspaces[0]

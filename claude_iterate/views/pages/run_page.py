@@ -25,6 +25,7 @@ from claude_iterate.views.run_view import newer_journal, short_id
 from claude_iterate.views.settings_view import short_count
 from claude_iterate.views.story import Happening, Story
 from claude_iterate.views.watched_workspace import Seen, WatchedWorkspace
+from claude_iterate.workspace.files.restorable_file import version
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import notes
 
@@ -69,7 +70,7 @@ class WatchedRun:
         seen, ids = self._watched.look(), self._layout.run_ids()
         started = seen.story.started if seen.story is not None else None
         log = self._layout.folder / Path(started.log).name if started is not None and started.log else None
-        written = watched_workspace.file_stamps(log) if log is not None else ()
+        written = version(log) if log is not None else None
         now = (seen.cursor, seen.share, seen.alive, seen.notes, seen.gone, seen.condition, ids, log, written)
         if now == self._before:
             return None

@@ -13,6 +13,7 @@ from claude_iterate.workspace.files import untrusted_files
 
 _AT_ONCE = 1024 * 1024
 Identity = tuple[int, int]
+Version = tuple[int, int, int]
 
 
 def identity_of(path: Path) -> Identity | None:
@@ -22,6 +23,15 @@ def identity_of(path: Path) -> Identity | None:
     except OSError:
         return None
     return about.st_dev, about.st_ino
+
+
+def version(path: Path) -> Version | None:
+    """Which file this is. Its number alone does not say: that of a file that was deleted is given to the next one."""
+    try:
+        about = path.lstat()
+    except OSError:
+        return None
+    return about.st_ino, about.st_mtime_ns, about.st_size
 
 
 class RestorableFile:

@@ -18,7 +18,7 @@ from pathlib import Path
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace import metadata, plan_file
 from claude_iterate.workspace.files import untrusted_files
-from claude_iterate.workspace.files.restorable_file import identity_of
+from claude_iterate.workspace.files.restorable_file import Version, identity_of, version
 from claude_iterate.workspace.layout import PROJECT_FILES, Layout
 from claude_iterate.workspace.run_folder import hook_files, notes
 from claude_iterate.workspace.run_folder.run_lock import RunLock
@@ -31,7 +31,6 @@ INSTRUCTIONS, SETTINGS, PROMPTS, HOOKS, NOTES = "INSTRUCTIONS.md", "settings", "
 SEVERAL = frozenset({SETTINGS, PROMPTS, HOOKS, NOTES})
 _MOST_BYTES = 16 * 1024 * 1024
 """Of all files together."""
-Version = tuple[int, int, int]
 
 
 class RunFolder:
@@ -266,15 +265,6 @@ class UserFiles:
             yield NOTES, layout.notes / name
         for path in (layout.todo, *plan_file.paths(layout)):
             yield path.name, path
-
-
-def version(path: Path) -> Version | None:
-    """Which file this is. Its number alone does not say: that of a file that was deleted is given to the next one."""
-    try:
-        about = path.lstat()
-    except OSError:
-        return None
-    return about.st_ino, about.st_mtime_ns, about.st_size
 
 
 class KeptFile:
