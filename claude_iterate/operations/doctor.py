@@ -360,15 +360,11 @@ def _hooks(project: Project, names: list[str]) -> Iterator[Finding]:
 
 def _rebuild_metadata(check: str, layout: Layout) -> Finding:
     """From the journal, or new where there is none; the torn file is kept."""
-    found = journal_reader.last_run(layout, ("run",))
     torn = layout.metadata.exists()
-    if found is None:
-        creation.repair(layout, None, {})
+    creation.repair(layout, None, {})
+    if not (run := metadata.read(layout.metadata).run.id):
         kept = "; the torn file is .metadata.json.bak" if torn else ""
         return Finding(check, "ok", f"made a new .metadata.json, with mode loop and all counters at 0{kept}")
-    run, state = found
-    creation.repair(layout, state.started.mode if state.started else None, {})
-    metadata_updates.record_run(layout, state, run, running=state.finished is None)
     kept = "; the torn file, with the workspace's own settings, is .metadata.json.bak" if torn else ""
     return Finding(check, "ok", f"rebuilt .metadata.json from the journal of run {run}{kept}")
 

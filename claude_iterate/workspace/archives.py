@@ -271,9 +271,8 @@ def restore(archive: Archive, folder: Path, outside_links: bool = False) -> str:
                 for path, member in wanted.items():
                     _write(reader, member, made / path)
                 if METADATA not in wanted:
-                    new = creation.rebuild_metadata(Layout(folder.parent, made))
-                    untrusted_files.write_json(made / METADATA, new)
-                    warning = f"The archive has no {METADATA}. A new one says: {new['mode']} mode, default settings."
+                    mode = creation.rebuild_metadata(Layout(folder.parent, made)).mode
+                    warning = f"The archive has no {METADATA}. A new one says: {mode} mode, default settings."
                 _correct_name(made / METADATA, folder.name)
                 for path, member in wanted.items():
                     if member.issym():

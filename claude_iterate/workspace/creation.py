@@ -16,11 +16,11 @@ from msgspec.structs import replace
 
 from claude_iterate.core import formats
 from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.workspace import journal_reader, metadata
+from claude_iterate.workspace import journal_reader, metadata, metadata_updates
 from claude_iterate.workspace.files import folders, untrusted_files
 from claude_iterate.workspace.files.folders import explain_write_errors
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.metadata import FORMAT
+from claude_iterate.workspace.metadata import FORMAT, Metadata
 from claude_iterate.workspace.run_folder import notes
 
 _COPIED = ("TODO.md", ".status.json")
@@ -40,35 +40,33 @@ def make(layout: Layout, mode: str, settings: Mapping[str, Any], instructions: b
 
 def repair(layout: Layout, mode: str | None, settings: Mapping[str, Any]) -> None:
     """Repair what is missing or damaged; keep every file, and what the metadata still says."""
-    try:
-        document = metadata.read(layout.metadata).document
-    except WorkspaceProblem:
-        document = {}
-        if layout.metadata.exists():
-            with explain_write_errors(layout.name, layout.folder.parent):
-                layout.metadata.replace(layout.folder / ".metadata.json.bak")
-    whole = (_document(layout.name, "loop", {}) | document if document else rebuild_metadata(layout)) | {
-        "name": layout.name
-    }
-    if document and "format" not in document:
-        del whole["format"]  # it stays a file of the original, in which a default value sets nothing
-    if mode is not None:
-        whole["mode"] = mode
-    own = whole.get("config")
-    whole["config"] = _merge(own if isinstance(own, dict) else {}, as_tables(settings))
     with explain_write_errors(layout.name, layout.folder.parent):
+        try:
+            document = metadata.read(layout.metadata).document
+        except WorkspaceProblem:
+            document = {}
+            if layout.metadata.exists():
+                layout.metadata.replace(layout.folder / ".metadata.json.bak")
+        document = document or rebuild_metadata(layout).document
+        whole = _document(layout.name, "loop", {}) | document | {"name": layout.name}
+        if "format" not in document:
+            del whole["format"]  # it stays a file of the original, in which a default value sets nothing
+        if mode is not None:
+            whole["mode"] = mode
+        own = whole.get("config")
+        whole["config"] = _merge(own if isinstance(own, dict) else {}, as_tables(settings))
         _fill(layout, whole, None)
 
 
-def rebuild_metadata(layout: Layout) -> dict[str, Any]:
-    """New metadata for a workspace that has none, with what its newest journal knows."""
-    document = _document(layout.name, "loop", {})
-    found = journal_reader.last_run(layout)
-    if found is not None and found[1].started is not None:
-        started, state = found[1].started, found[1]
-        done = state.carried.iterations if started.dry_run else state.total_iterations
-        document |= {"mode": started.mode, "totalIterations": done, "executionIterations": done}
-    return document
+def rebuild_metadata(layout: Layout) -> Metadata:
+    """New metadata for a workspace that has none, with what its last run recorded."""
+    found = journal_reader.last_run(layout, ("run",))
+    mode = found[1].run.mode if found is not None else "loop"
+    untrusted_files.write_json(layout.metadata, _document(layout.name, mode, {}))
+    if found is not None:
+        run, state = found
+        metadata_updates.record_run(layout, state, run, running=state.finished is None)
+    return metadata.read(layout.metadata)
 
 
 def as_tables(settings: Mapping[str, Any]) -> dict[str, Any]:
