@@ -110,7 +110,7 @@ class Story:
         before, event = self.state, entry.event
         after = self.state = reduce(before, entry)
         self.rows.take(entry, before, after)
-        self.proofs.take(event)
+        self.proofs.take(event, before)
         self.last = entry
         if type(event) in _HEARD:
             self.heard_at = entry.at
@@ -300,8 +300,6 @@ class Proofs:
 
     def __init__(self, run: str) -> None:
         self._run = run
-        self._green: tuple[events.CheckFinished, ...] = ()
-        self._dry_run, self._purpose = False, "run"
         self.all: deque[EvidenceView] = deque(maxlen=_PROOFS)
 
     @property
@@ -309,20 +307,16 @@ class Proofs:
         """The last verification; None when there was none."""
         return self.all[-1] if self.all else None
 
-    def take(self, event: events.Event) -> None:
-        """One more event."""
-        found = self.last
+    def take(self, event: events.Event, before: RunState) -> None:
+        """One more event, and the state before it."""
+        found, run = self.last, before.run
         match event:
-            case events.RunStarted():
-                self._dry_run, self._purpose = event.dry_run, str(event.purpose)
-                checked = event.resumed.claim.checked if event.resumed else None
-                self._green = checked.checks if checked else ()
             case events.VerificationStarted():
-                known = tuple(map(_check, self._green[: event.green]))  # they need not run again
-                proof = EvidenceView(self._run, event.claim, checks=known, dry_run=self._dry_run, purpose=self._purpose)
-                self.all.append(proof)
-            case events.ChecksPassed():
-                self._green = event.checks
+                green = before.claim.checked.checks[: event.green] if before.claim.checked is not None else ()
+                known = tuple(map(_check, green))  # they need not run again
+                self.all.append(
+                    EvidenceView(self._run, event.claim, checks=known, dry_run=run.dry_run, purpose=run.purpose)
+                )
             case events.CheckFinished() if found is not None:
                 self.all[-1] = replace(found, checks=(*found.checks, _check(event)))
             case events.ReviewFinished() if found is not None:
