@@ -239,7 +239,7 @@ def _vocabularies() -> list[type[enums.Word]]:
 
 
 def _struct(kind: Any) -> list[str]:
-    lines = [f"### {kind.__name__}", "", sentence(kind.__doc__), ""]
+    lines = [f"### {kind.__name__}", "", sentence(kind.__doc__).replace("None", "null"), ""]
     defaults = dict(zip(reversed(kind.__struct_fields__), reversed(kind.__struct_defaults__), strict=False))
     types = {name: said for base in kind.__mro__ for name, said in vars(base).get("__annotations__", {}).items()}
     rows = [(code(name), code(types[name]), _field(name, defaults)) for name in kind.__struct_fields__]

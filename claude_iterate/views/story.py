@@ -228,7 +228,7 @@ class RunRecords:
 
 
 class CheckView(msgspec.Struct, frozen=True, rename="camel"):
-    """One check. `exit_code` is null if it was ended before it finished; `cut` says why. `flaky`: its result is not the
+    """One check. `exitCode` is null if it was ended before it finished; `cut` says why. `flaky`: its result is not the
     same as before, although nothing changed. `gone` are files of the check that existed when the run began."""
 
     command: str
