@@ -128,13 +128,6 @@ def _left(status: str, about: Metadata) -> str:
     return "unfinished" if about.last_run is not None or about.execution_iterations else "new"
 
 
-class CopyView(msgspec.Struct, frozen=True, rename="camel"):
-    """A live run of another workspace, of which this one is a copy."""
-
-    run: str
-    pid: int
-
-
 class ReportView(msgspec.Struct, frozen=True, rename="camel"):
     """What `.status.json` says, and what is wrong with it."""
 
@@ -181,7 +174,8 @@ class WorkspaceView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     known_by: str | None
     """As in the list."""
     running_now: Holder | None
-    copy_of: CopyView | None
+    copy_of: Holder | None
+    """The process and run of the workspace that this one is a copy of, if that is running."""
     report: ReportView
     report_of_task_before: bool
     """The report is about instructions that have been replaced since."""
@@ -227,7 +221,7 @@ def workspace_view(project: Project, layout: Layout, at: float) -> WorkspaceView
         state=found.state,
         known_by=found.known_by,
         running_now=records.holder,
-        copy_of=CopyView(about.run.id, run_lock.pid_of(layout, about.run.id)) if found.state == "copy" else None,
+        copy_of=Holder(run_lock.pid_of(layout, about.run.id), run=about.run.id) if found.state == "copy" else None,
         report=_report(layout, found),
         report_of_task_before=found.report_is_old,
         last_run=last,

@@ -69,7 +69,7 @@ def refresh_from_journals(layout: Layout, about: Metadata, read: Callable[[str],
     state = read(run)
     if state.started is None:
         return about
-    about = _with_run(about, _summary(run, state), state)
+    about = _with_run(about, summarise(RunSummary, run, state, state.finished is None), state)
     if state.finished is None:  # for the case that it does not run any more
         about = replace(about, last_run=replace(about.run, cause=KILLED, next=continue_command(state)))
     return about
@@ -102,12 +102,8 @@ def _with_newer_runs(layout: Layout, about: Metadata, read: Callable[[str], RunS
             if idle == _MOST_IDLE or _did_work(newer[-1][1]):
                 break
     for run, state in reversed(newer):
-        about = _with_run(about, _summary(run, state), state)
+        about = _with_run(about, summarise(RunSummary, run, state, state.finished is None), state)
     return about
-
-
-def _summary(run: str, state: RunState) -> RunSummary:
-    return summarise(RunSummary, run, state, running=state.finished is None)
 
 
 def _with_run(about: Metadata, short: RunSummary, state: RunState, layout: Layout | None = None) -> Metadata:
