@@ -47,7 +47,7 @@ def command(invocation: Invocation, name: str, follow: bool, run: str | None, li
     if listing:
         _print_runs(layout)
     elif follow:
-        _follow(layout, chosen or _await_run(layout), lines)
+        _follow(layout, chosen, lines)
     elif output.wants_json():
         wanted = chosen or run_view.last_run(layout)
         if wanted is None:
@@ -89,53 +89,32 @@ def _row(run: RunView, now: float) -> tuple[str, ...]:
 
 
 def _follow(layout: Layout, run: str | None, lines: int | None) -> None:
-    """Print what is there, then what comes, until the run ends."""
-    path = _await_file(layout, run)
-    start = _start(path, lines)
-    read_new = _read_entries(path, start) if output.wants_json() else _read_text(path, start)
+    """Wait for a run: the one under way, else the newest, else the first that begins. Print what is there of it, then
+    what comes, until it ends."""
+    read_new, noted = None, False
     while True:
-        over = not _is_running(layout, run)  # asked before reading, so that the last lines are not missed
-        for text in read_new(over):
+        holder = run_lock.holder(layout.lock)  # asked before reading, so that the last lines are not missed
+        if run is None and holder is not None:
+            run = holder.run if layout.journal(holder.run).is_file() else None
+        elif run is None:
+            run = run_view.last_run(layout)
+        over = holder is None or (run is not None and not holder.runs(run))
+        if read_new is None and (run is not None or over):
+            # A run's first journal line names its log, so it may take a moment to be known. Without a run it is an
+            # original's log.
+            path = layout.journal(run) if output.wants_json() and run is not None else run_view.log_of(layout, run)
+            if path is not None:
+                start = _start(path, lines)
+                read_new = _read_entries(path, start) if output.wants_json() else _read_text(path, start)
+        for text in read_new(over) if read_new is not None else ():
             output.part(text)
         sys.stdout.flush()
-        if over:
+        if over and (read_new is not None or run is not None):
             return
-        time.sleep(_PAUSE)
-
-
-def _await_run(layout: Layout) -> str | None:
-    """The run to follow: the one under way, else the newest, else the first that begins. None: an original's log."""
-    noted = False
-    while True:
-        holder = run_lock.holder(layout.lock)
-        running = holder.run if holder is not None else ""
-        if running and layout.journal(running).is_file():
-            return running
-        newest = run_view.last_run(layout)
-        if holder is None and (newest is not None or layout.logs()):
-            return newest
-        if not noted:
+        if run is None and not noted:
             output.note(f"Waiting for {layout.name} to run; Ctrl-C ends this.")
             noted = True
         time.sleep(_PAUSE)
-
-
-def _await_file(layout: Layout, run: str | None) -> Path:
-    """The file to follow. A run's first journal line names its log, so it may take a moment to be known."""
-    if output.wants_json() and run is not None:
-        return layout.journal(run)
-    while True:
-        path = run_view.log_of(layout, run)
-        if path is not None:
-            return path
-        if run is None or not _is_running(layout, run):
-            return run_view.log_of(layout) or layout.folder / "iterate.log"
-        time.sleep(_PAUSE)
-
-
-def _is_running(layout: Layout, run: str | None) -> bool:
-    holder = run_lock.holder(layout.lock)
-    return holder is not None and (run is None or holder.runs(run))
 
 
 def _start(path: Path, lines: int | None) -> int:
