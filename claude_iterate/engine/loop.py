@@ -22,7 +22,7 @@ from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.hooks import Hooks
 from claude_iterate.engine.iteration import run_iteration
 from claude_iterate.engine.keep_awake import Awake
-from claude_iterate.engine.mailbox import Dispatcher, Signalled
+from claude_iterate.engine.mailbox import Dispatcher, Signalled, StatusTouched
 from claude_iterate.engine.measuring import Measuring, start_measuring
 from claude_iterate.engine.proof import Proof
 from claude_iterate.engine.proof_definition import Definition
@@ -35,8 +35,10 @@ from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.errors import ExpectedError
 from claude_iterate.system import processes, signals
 from claude_iterate.workspace import metadata_updates, plan_file, task_file
+from claude_iterate.workspace.files.restorable_file import Identity
 from claude_iterate.workspace.run_folder import notes, run_folder
 from claude_iterate.workspace.run_folder.run_folder import RunFolder
+from claude_iterate.workspace.run_folder.status_file import StatusWatch
 
 _ANSWER = 0.1
 """Seconds between two looks for the answer while a question is open."""
@@ -63,6 +65,8 @@ class Engine:
         self._task = task_file.StartingTask(spec.layout.instructions, spec.before.carried.replaced)
         self._reports = StatusReports(spec, recorder)
         self._conditions = StopConditions(spec.settings.stop, recorder)
+        self._watch = contextlib.ExitStack()
+        self._watched: Identity | None = None
         self._dispatcher = Dispatcher(spec, recorder, self._reports)
 
     @property
@@ -80,6 +84,8 @@ class Engine:
             self._record_start()
             self._summarise()
             self._prepare_proof(supervisor)
+            self._watch_reports()
+            afterwards.callback(self._watch.close)
             while self._step(supervisor):
                 pass
         return self._state
@@ -112,6 +118,19 @@ class Engine:
         wanted = self._spec.settings.keep_awake and not self._spec.request.dry_run
         if wanted and not awake.begun and self._recorder.now() > _LASTING:
             supervisor.add_helpers(awake.begin())
+
+    def _watch_reports(self) -> None:
+        """From the first call on, and again when the folder is another one; only iterations report."""
+        self._watched, post = self._place.identity, self._dispatcher.inbox.post
+        self._watch.close()
+        if self._spec.request.purpose == Purpose.RUN and self._spec.settings.notification.status_watch.enabled:
+            failed = "Changes of the report are shown only at the end of each iteration"
+            watch = StatusWatch(
+                self._spec.layout.status,
+                lambda: post(StatusTouched()),
+                lambda why: post(events.Warned(f"{failed}: {why}")),
+            )
+            self._watch.callback(watch.close)
 
     def _prepare_proof(self, supervisor: Supervisor) -> None:
         """Before the first call: Claude has changed nothing yet."""
@@ -176,6 +195,8 @@ class Engine:
         self._place.restore(deleted_by_us=after_call)
         if not self._place.look() and self._place.summary_was_replaced():
             self._try_to_summarise()
+        if self._watched != self._place.identity:
+            self._watch_reports()
         number, done = self._state.iteration, self._state.iterations
         when = f" during iteration {number}" if number else f" after iteration {done}" if done else ""
         for text, hint in self._place.news(when):

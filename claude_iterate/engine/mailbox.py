@@ -36,11 +36,15 @@ class Signalled(msgspec.Struct, frozen=True):
     name: str
 
 
+class StatusTouched(msgspec.Struct, frozen=True):
+    """The report may have changed."""
+
+
 class TaskDone(msgspec.Struct, frozen=True):
     """A task in the background has come to its end."""
 
 
-AnyMessage = Message | Signalled | TaskDone
+AnyMessage = Message | Signalled | StatusTouched | Warned | TaskDone
 
 
 class Inbox:
@@ -122,11 +126,10 @@ class Dispatcher:
         return self._recorder.state is not before
 
     def _look(self) -> bool:
-        """Look for requests and for a new report, and do the chores; True when that changed something."""
+        """Look for requests and do the chores; True when that changed something."""
         before = self._recorder.state
         self._next_look = self._recorder.now() + LOOK
         self._take_requests()
-        self._reports.notice_change(self._recorder.now())
         for chore in self.chores:
             chore()
         return self._recorder.state is not before
@@ -164,6 +167,10 @@ class Dispatcher:
             case Signalled(name):
                 self._recorder.record(stop_signal(self._recorder.state, name))
                 self._recorder.sinks.flush()
+            case StatusTouched():
+                self._reports.expect_change(self._recorder.now())
+            case Warned():
+                self._recorder.record(message)
             case TaskDone():
                 pass  # it has ended the waiting, and that is all
             case _:

@@ -39,18 +39,10 @@ class StatusReports:
         self._texts: set[tuple[int, int]] = set()
         """What was in the file before this iteration, as far as it was seen."""
         self._texts_now: set[tuple[int, int]] = set()
-        self._stamp: tuple[int, ...] | None = None
         self._asked = ""
         self._began = 0.0
         self.due = float("inf")
         self._first_touch = 0.0
-
-    def notice_change(self, now: float) -> None:
-        """Find out whether the file was written since the last time. Between iterations no one reports."""
-        if self._asked and self._settings.enabled and (stamp := status_file.stamp(self._path)) != self._stamp:
-            self._stamp = stamp
-            if stamp is not None:
-                self.expect_change(now)
 
     def expect_change(self, now: float) -> None:
         """The file may have changed. Every change restarts the wait for quiet; but one that never comes is not waited
@@ -76,7 +68,7 @@ class StatusReports:
         self._texts_now = set()
         if self._before.file is not None:
             self._texts.add(_mark(self._before.file))
-        self._judged, self.due, self._stamp = None, float("inf"), status_file.stamp(self._path)
+        self._judged, self.due = None, float("inf")
         self._began = self._recorder.wall_time()
         self._asked = status.iteration_id(number, os.urandom(4))
         return self._asked

@@ -61,25 +61,6 @@ class Story:
         return (status.complete if status is not None else None), reading.problems if reading is not None else ()
 
 
-@pytest.mark.parametrize("enabled", [True, False])
-def test_a_report_is_noticed_when_it_is_written_in_an_iteration(tmp_path: Path, enabled: bool) -> None:
-    """Not between two iterations, not while it stays as it was, and not when it is removed."""
-    settings, file = build({"notification.status_watch.enabled": enabled}), tmp_path / ".status.json"
-    reports = StatusReports(plan_in(tmp_path, settings=settings), recorder_with(Nobody()))
-    never, due = float("inf"), list[float]()
-    file.write_text(OLD)
-    for text in (OLD, "{}", "{}", None, OLD):
-        if text is None:
-            file.unlink()
-        elif not file.exists() or file.read_text() != text:
-            file.write_text(text)
-        reports.notice_change(1.0)
-        due.append(reports.due)
-        reports.iteration_begins(1)
-    soon = 3.0 if enabled else never
-    assert due == [never, soon, never, never, soon]
-
-
 def test_an_old_text_that_is_put_there_again_is_no_report(tmp_path: Path) -> None:
     """It was there when the iteration began. Without a date the same words count only if they claim nothing."""
     for text, counts in ((OLD, None), ('{"complete": true}', None), ('{"complete": false}', False)):

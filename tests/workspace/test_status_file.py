@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import queue
 from pathlib import Path
 
 import pytest
 
-from claude_iterate.workspace.run_folder.status_file import look
+from claude_iterate.selftest.harness.scripted_project import PATIENCE
+from claude_iterate.workspace.run_folder.status_file import StatusWatch, look
 
 
 def test_a_rewrite_with_the_same_words_is_seen(tmp_path: Path) -> None:
@@ -56,3 +58,12 @@ def test_a_link_is_not_followed(tmp_path: Path, place: str) -> None:
     reading = look(tmp_path / ".status.json").reading
     assert reading is not None
     assert (reading.status, "symbolic link" in reading.problems[0]) == (None, True)
+
+
+def test_a_watch_that_cannot_be_set_up_says_why(tmp_path: Path) -> None:
+    """Once, and its end is as quick as that of any other."""
+    said: queue.SimpleQueue[str] = queue.SimpleQueue()
+    watch = StatusWatch(tmp_path / "gone" / ".status.json", lambda: None, said.put)
+    assert said.get(timeout=PATIENCE)
+    watch.close()
+    assert said.empty()

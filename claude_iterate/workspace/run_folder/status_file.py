@@ -1,17 +1,21 @@
-"""Reads `.status.json`, with a fingerprint by which the caller sees whether it was written since.
+"""Reads `.status.json`, with a fingerprint by which the caller sees whether it was written since, and notices when it
+may have changed.
 
-A link of either kind is no report: what it leads to may have been written elsewhere.
+A link of either kind is no report: what it leads to may have been written elsewhere. The folder is watched, not the
+file: a file that does not exist yet, or is replaced, cannot be watched.
 """
 
 from __future__ import annotations
 
 import errno
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
 from claude_iterate.core.reports import status
 from claude_iterate.core.reports.status import LARGEST, Reading
+from claude_iterate.system.processes import LINUX
 from claude_iterate.workspace.files import untrusted_files
 
 
@@ -40,10 +44,32 @@ def look(path: Path) -> StatusSnapshot:
     return StatusSnapshot(reading, found)
 
 
-def stamp(path: Path) -> tuple[int, ...] | None:
-    """What moves when the file is written; None when there is none."""
-    try:
-        about = path.lstat()
-    except OSError:
-        return None
-    return about.st_mtime_ns, about.st_ctime_ns, about.st_size, about.st_ino
+class StatusWatch:
+    """Calls `touched` (from a thread of watchdog) whenever the file may have changed, or `failed` if it cannot be
+    watched."""
+
+    def __init__(self, path: Path, touched: Callable[[], None], failed: Callable[[str], None]) -> None:
+        from watchdog import events
+        from watchdog.observers import Observer
+
+        class Listener(events.FileSystemEventHandler):
+            def on_any_event(self, event: events.FileSystemEvent) -> None:
+                if str(path) in {event.src_path, event.dest_path}:
+                    touched()
+
+        # On Linux the end of a write is a separate event. Watching only that one avoids an event for every block of
+        # the log, which is in the same folder.
+        kinds: list[type[events.FileSystemEvent]] = [events.FileCreatedEvent, events.FileMovedEvent]
+        kinds.append(events.FileClosedEvent if LINUX else events.FileModifiedEvent)
+        self._observer = Observer()
+        try:
+            self._observer.schedule(Listener(), str(path.parent), recursive=False, event_filter=kinds)
+            self._observer.start()
+        except Exception as error:  # noqa: BLE001 - watchdog's backends raise what they like
+            failed(str(error) or type(error).__name__)
+
+    def close(self) -> None:
+        """Stop watching."""
+        if self._observer.is_alive():
+            self._observer.stop()
+            self._observer.join(timeout=2)
