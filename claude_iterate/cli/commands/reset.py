@@ -14,7 +14,7 @@ from claude_iterate.workspace import metadata_updates
 @options.name_argument_of("workspace", required=False)
 @options.flag("--all", "every", help="Reset all workspaces of the project.")
 def command(invocation: Invocation, workspace: str | None, every: bool) -> int:
-    """Set the counters of a workspace to 0, and its old status report aside. Logs, runs and money spent stay."""
+    """Set the counters of a workspace to 0, and move its old status report aside. Logs, runs and money spent stay."""
     if every == (workspace is not None):
         raise UsageProblem(
             "Name one workspace, or give --all.", "For example: claude-iterate reset my-task. See: claude-iterate list"

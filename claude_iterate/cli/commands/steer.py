@@ -61,8 +61,8 @@ class _Words(click.Command):
 def note(invocation: Invocation, name: str, text: tuple[str, ...]) -> None:
     """Leave a note for the next iteration of NAME; `-` takes it from standard input.
 
-    The running iteration is not disturbed. The next one finds the note in its prompt; where the two disagree, the note
-    wins over the instructions. What should always hold belongs in INSTRUCTIONS.md.
+    The running iteration is not disturbed. The next one finds the note in its prompt; where it
+    disagrees with the instructions, the note wins. What should always hold belongs in INSTRUCTIONS.md.
 
     \b
     Examples:

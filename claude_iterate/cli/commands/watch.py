@@ -25,7 +25,7 @@ _PAUSE = 0.5
 def command(invocation: Invocation, workspace: str | None, plain: bool) -> None:
     """Watch the runs of all workspaces, or of one. Keys steer a run as the commands do; q leaves; the run continues.
 
-    Without a terminal it prints a line for each change, and ends when nothing runs any more.
+    Without a terminal it prints a line for each change, and ends when no run is left.
     """
     project = invocation.project
     chosen = project.layout(workspace) if workspace is not None else None
