@@ -20,7 +20,6 @@ from claude_iterate.core.formats import duration
 from claude_iterate.core.rules import breaker
 from claude_iterate.core.rules.next_steps import ACCEPT
 from claude_iterate.core.settings.declared import Settings
-from claude_iterate.core.state.fold import fold
 from claude_iterate.core.tones import CHANGED, UNPROVEN
 from claude_iterate.engine.prompt_texts import read_instructions
 from claude_iterate.engine.run_request import PreparedRun, RunRequest
@@ -191,7 +190,7 @@ def _planned_for(layout: Layout) -> str:
     for run in reversed(layout.run_ids()):
         started = journal_reader.beginning(layout.journal(run))
         if started is not None and started.mode == "plan" and started.purpose == "run" and not started.dry_run:
-            ended = fold(journal_reader.milestones(layout.journal(run))).finished
+            ended = journal_reader.fold_journal(layout, run).finished
             if ended is not None and ended.reason == "completed":
                 return ended.task
     return ""

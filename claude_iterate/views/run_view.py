@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from claude_iterate.core.events.run import JOURNAL_FORMAT
 from claude_iterate.core.formats import one_line
 from claude_iterate.core.rules.next_steps import rename_workspace
-from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.views.history_view import Total
@@ -80,7 +79,7 @@ def runs(layout: Layout) -> RunsView:
     ids = layout.run_ids()
     under_way = (held.run or ids[-1] if ids else "") if held is not None else ""
     for run in ids:
-        state = fold(journal_reader.milestones(layout.journal(run)))
+        state = journal_reader.fold_journal(layout, run)
         if state.started is not None:
             running = under_way == run and state.finished is None
             view = _summary(layout, run, state, running)

@@ -7,7 +7,6 @@ from msgspec.structs import replace
 
 from claude_iterate.core.events import Carried, ProofDefined, Resumed, Trip
 from claude_iterate.core.state.carry_over import carry_over, resume_from
-from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace import journal_reader, metadata, task_file
@@ -118,7 +117,7 @@ def _find_unfinished(layout: Layout, newest: str, state: RunState) -> _Unfinishe
         if started is None or started.dry_run:
             continue
         if started.purpose == "run":
-            reached = state if run == newest else fold(journal_reader.milestones(layout.journal(run)))
+            reached = state if run == newest else journal_reader.fold_journal(layout, run)
             return _Unfinished(run, reached, redefined) if reached.finished is None else None
         redefined = redefined or started.purpose in _SETUPS
     return None

@@ -116,7 +116,12 @@ def _milestone_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
 def last_run(layout: Layout, purposes: Collection[str] = ()) -> tuple[str, RunState] | None:
     """The newest run that has begun, folded; of these purposes, if any are named. An empty journal does not count."""
     run = next(newest_runs(layout, purposes), None)
-    return (run, fold(milestones(layout.journal(run)))) if run is not None else None
+    return (run, fold_journal(layout, run)) if run is not None else None
+
+
+def fold_journal(layout: Layout, run: str) -> RunState:
+    """What the journal of a run comes to."""
+    return fold(milestones(layout.journal(run)))
 
 
 def newest_runs(layout: Layout, purposes: Collection[str] = ()) -> Iterator[str]:

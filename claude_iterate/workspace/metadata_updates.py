@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 import msgspec
 from msgspec.structs import replace
@@ -15,7 +16,6 @@ from claude_iterate.core import fingerprints, formats
 from claude_iterate.core.events import Tokens
 from claude_iterate.core.rules.next_steps import KILLED, continue_command
 from claude_iterate.core.settings.modes import MODES
-from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.workspace import journal_reader, metadata, task_file
 from claude_iterate.workspace.files.folders import explain_write_errors
@@ -61,7 +61,7 @@ def refresh_from_journals(layout: Layout, about: Metadata, read: Callable[[str],
     """The metadata as the journals have it: with runs that it does not know, because git or a copy put back an older
     summary, and with the present state of the run that it says is running. A run that was killed right after its last
     entry could not write its summary, but it is over. `read` gives what the journal of a run comes to."""
-    read = read or (lambda run: fold(journal_reader.milestones(layout.journal(run))))
+    read = read or partial(journal_reader.fold_journal, layout)
     about = _with_newer_runs(layout, about, read)
     if not about.is_running or about.run.id not in layout.run_ids():
         return about

@@ -15,7 +15,6 @@ from claude_iterate.core.events import Entry
 from claude_iterate.core.events.enums import Verb, exit_code
 from claude_iterate.core.rules.next_steps import continue_command
 from claude_iterate.core.state.condition import recorded_settings
-from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.operations.playback import AttachedRun, find_run, recorded_console
 from claude_iterate.sinks.console import Console
@@ -117,7 +116,7 @@ class AttachedTerminal:
         return exit_code(state.finished.reason, self._detailed, state.finished.known_by)
 
     def _show_past(self) -> int:
-        state = fold(journal_reader.milestones(self._layout.journal(self._run.run)))
+        state = journal_reader.fold_journal(self._layout, self._run.run)
         if state.finished is None:
             return self._report_killed()
         output.note(f"{self._layout.name} is not running. How its last run ended:")
@@ -131,7 +130,7 @@ class AttachedTerminal:
             output.warn(f"The run of {name} ended: its folder is gone, and its record with it: {folder}")
             output.note(f"  See what there is: {shlex.join((*self._invocation.program, 'list'))}")
             return KILLED
-        state = fold(journal_reader.milestones(self._layout.journal(self._run.run)))
+        state = journal_reader.fold_journal(self._layout, self._run.run)
         step = continue_command(state if state.started is not None else RunState(started=started))
         output.warn(f"The run was killed: its process (pid {started.pid}) is gone, and its journal has no end.")
         output.note(f"  Continue: {step}")
