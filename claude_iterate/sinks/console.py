@@ -185,9 +185,8 @@ class Console:
             self._show(entry, before)
 
     def _iteration(self, event: events.IterationFinished, told_elsewhere: bool = False) -> None:
-        started = self._state.started
-        mode, dry_run = (started.mode, started.dry_run) if started is not None else ("", False)
-        self._say([*self._gap, *run_lines.iteration_finished(event, mode, dry_run, told_elsewhere)])
+        run = self._state.run
+        self._say([*self._gap, *run_lines.iteration_finished(event, run.mode, run.dry_run, told_elsewhere)])
 
     def _show(self, entry: events.Entry, before: RunState) -> None:
         event = entry.event

@@ -123,8 +123,7 @@ class LiveLine:
 def compose(state: RunState, now: float, stop: StopSettings | None = None) -> str:
     """`[3/50] ██░░░░░░ 12/60 · 3m 05s · $0.42`; what is not known is left out. `$0.42+`: and more, not known yet. What
     the breaker counts is shown from half way."""
-    number = state.call.number if state.call and state.call.number else state.iterations
-    most = state.run.max_iterations
+    number, most = state.last_iteration, state.run.max_iterations
     parts = [f"[{number}/{most}]" if most else f"[{number}]"]
     if (items := items_done(state)) is not None:
         filled = CELLS * min(items.completed, items.total) // items.total

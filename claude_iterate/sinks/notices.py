@@ -65,12 +65,11 @@ def notices(entry: Entry, state: RunState, project: str = "", report_url: str = 
 
 
 def _facts(state: RunState, project: str, report_url: str) -> dict[str, Any]:
-    started, items = state.started, items_done(state)
-    assert started is not None
+    started, items = state.run, items_done(state)
     ending = with_words(state.finished, state) if state.finished is not None else None
     facts: dict[str, Any] = {
         "run": started.run,
-        "iteration": iteration_number(state),
+        "iteration": state.last_iteration,
         "maxIterations": started.max_iterations or None,
         "costUsd": round(state.cost_usd, 6),
         "costIsLowerBound": state.cost_is_lower_bound,
@@ -122,15 +121,8 @@ def _complete(notice: Notice, workspace: str | None, project: str, at: float, **
     return replace(notice, title=title, body=body, tags=tags, facts=facts)
 
 
-def iteration_number(state: RunState) -> int:
-    """The iteration that runs, or the last one that did."""
-    return (state.call.number if state.call is not None else 0) or state.iterations
-
-
 def _workspace(state: RunState) -> str:
-    started = state.started
-    assert started is not None
-    return f"Workspace: {started.workspace}{' (dry run)' if started.dry_run else ''}"
+    return f"Workspace: {state.run.workspace}{' (dry run)' if state.run.dry_run else ''}"
 
 
 def _remaining(state: RunState) -> str:
@@ -156,7 +148,7 @@ def _iteration(event: events.IterationFinished, state: RunState) -> Notice | Non
     ended = fine if kind in FINE else f"Failed: {_quote(event.outcome.message or kind)}"
     condition = {"interrupted": "Stopped before its end", "skipped": "Skipped"}.get(kind, ended)
     lines = [_workspace(state), f"Status: {condition}", _remaining(state)]
-    most = f"/{state.started.max_iterations}" if state.started and state.started.max_iterations else ""
+    most = f"/{state.run.max_iterations}" if state.run.max_iterations else ""
     return _notice("iteration", f"Iteration {event.number}", f"ITERATION {event.number}{most}", lines)
 
 
@@ -168,7 +160,7 @@ def _milestone(event: events.IterationFinished, state: RunState) -> Notice | Non
 
 
 def _status_update(event: events.StatusChanged, state: RunState) -> Notice:
-    number = iteration_number(state)
+    number = state.last_iteration
     title = f"Progress Update (Iteration {number})"
     lines = [_quote(describe(event.status, event.change))]
     priority = "high" if event.status.complete else "default"
@@ -216,7 +208,7 @@ def _ending(event: events.RunFinished, state: RunState) -> Notice:
 
 def _notice_of_end(event: events.RunFinished, state: RunState) -> Notice:
     where, total, reason = _workspace(state), f"Total iterations: {event.iterations}", f"Reason: {event.cause}"
-    number = f"Iteration: {iteration_number(state)}"
+    number = f"Iteration: {state.last_iteration}"
     match event.reason:
         case "completed" if made_plan(state):
             return _notice("completion", "Plan Made", "PLAN MADE", [where, total, reason], "high")

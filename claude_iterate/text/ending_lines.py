@@ -61,7 +61,7 @@ def points(finished: RunFinished, state: RunState) -> list[str]:
 def totals(finished: RunFinished, state: RunState) -> str:
     """The figures of the run."""
     parts = []
-    if state.started is None or state.started.purpose == "run":
+    if state.run.purpose == "run":
         parts = [f"Iterations: {finished.iterations}"]
         if (items := items_done(state)) is not None:
             plan = state.plans.now

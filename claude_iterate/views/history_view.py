@@ -102,23 +102,22 @@ class HistoryView(msgspec.Struct, frozen=True, rename="camel"):
 def history_of(story: Story, at: float = 0.0) -> RunHistory:
     """The history of one run, of one under way at the moment `at`. Money and tokens of a dry run are made up, so they
     are left out."""
-    rows, other, started = story.rows.every(at), story.rows.other, story.started
-    dry_run = started is not None and started.dry_run
-    if dry_run:
+    rows, other, started = story.rows.every(at), story.rows.other, story.state.run
+    if started.dry_run:
         free = {"cost_usd": 0.0, "known_cost_usd": 0.0, "cost_is_lower_bound": False, "tokens": TokenCounts()}
         rows, other = tuple(replace(row, **free) for row in rows), Spending()
     return RunHistory(
         story.run,
-        str(started.purpose) if started is not None else "run",
-        dry_run,
-        started.resumed.run if started is not None and started.resumed else None,
+        str(started.purpose),
+        started.dry_run,
+        started.resumed.run if started.resumed else None,
         story.state.reason,
         other.cost_usd,
         rows,
         other.at_least,
         story.wait_count,
         round(story.waited_by(at), 3),
-        started.mode if started is not None else "loop",
+        started.mode or "loop",
         plan_counts(story.state),
         story.rows.claim_before_held,
     )

@@ -101,14 +101,14 @@ def night_report(layout: Layout, run: str | None, at: float) -> NightReport:
     stories = [records.story(history.id) for history in histories]
     views = [run_view(layout, story, at if records.is_under_way(story.run) else None) for story in stories]
     parts = tuple(map(_part, views, histories))
-    last, started = views[-1], stories[-1].started
+    last, started = views[-1], stories[-1].state.run
     rows = tuple(row for history in histories for row in history.iterations)
     text, missing = _instructions(layout.instructions, next((row.instructions_hash for row in reversed(rows)), ""))
-    whole, each = diffstats(layout, rows, started.settings.get("progress.ignore", ()) if started is not None else ())
+    whole, each = diffstats(layout, rows, started.settings.get("progress.ignore", ()))
     return NightReport(
         workspace=layout.name,
         path=str(layout.folder),
-        mode=started.mode if started is not None else "",
+        mode=started.mode,
         run=last,
         runs=tuple(history.id for history in histories),
         sentence=_sentence(last),

@@ -175,7 +175,7 @@ def _without_story(seen: Seen) -> Line:
 
 def _head(seen: Seen, story: Story, at: float) -> list[Line]:
     state, items = story.state, items_done(story.state)
-    dry = " (dry run)" if story.started is not None and story.started.dry_run else ""
+    dry = " (dry run)" if state.run.dry_run else ""
     found = [Line(f"{seen.name}: {seen.words}{dry} · {iteration(state)} · {age(run_time(seen, at))}", seen.tone)]
     if items is not None and seen.condition != "new_task":
         done = min(items.completed, items.total)
@@ -257,8 +257,7 @@ def window_use(window: LimitReported) -> str:
 
 def iteration(state: RunState) -> str:
     """`iteration 3 of 50`."""
-    number = state.iteration or state.iterations
-    most = state.run.max_iterations
+    number, most = state.last_iteration, state.run.max_iterations
     return f"iteration {number} of {most}" if most else f"iteration {number}"
 
 

@@ -190,7 +190,7 @@ def _earlier_completion(about: Metadata) -> LastRun | None:
 
 def _did_work(state: RunState) -> bool:
     """An iteration was done or is under way, a claim was judged, or a call cost something."""
-    resumed = state.started is not None and state.started.resumed is not None
+    resumed = state.run.resumed is not None
     spent = state.cost_usd > 0 or state.cost_is_lower_bound or state.tokens != Tokens()
     return bool(state.iterations or state.call is not None or state.proof is not None or resumed or spent)
 

@@ -11,16 +11,13 @@ from typing import Any, TypeVar
 import msgspec
 
 from claude_iterate.core import formats
-from claude_iterate.core.events import ProofChange, RunStarted, Tokens
+from claude_iterate.core.events import ProofChange, Tokens
 from claude_iterate.core.events.enums import Reason, ending_of
 from claude_iterate.core.rules.endings import with_words
 from claude_iterate.core.rules.next_steps import KILLED, continue_command
 from claude_iterate.core.state.carry_over import carry_over, carry_over_breaker, recent_calls
 from claude_iterate.core.state.condition import Progress, condition, items_done
 from claude_iterate.core.state.run_state import RunState
-
-_UNKNOWN = RunStarted("", "", "loop", 0, 0, "", "", ())
-"""Stands for the first entry of a journal that has lost it."""
 
 
 class TokenCounts(msgspec.Struct, frozen=True, rename="camel"):
@@ -162,7 +159,7 @@ Summary = TypeVar("Summary", bound=RunSummary)
 
 def summarise(kind: type[Summary], run: str, state: RunState, running: bool, **more: Any) -> Summary:
     """The facts of a run, as a RunSummary or a `kind` of it that adds `more`."""
-    started, finished = state.started or _UNKNOWN, state.finished
+    started, finished = state.run, state.finished
     over = finished is not None and not running
     failed = state.last_outcome if state.last_outcome and state.last_outcome.kind != "ok" else None
     spent, proof = state.spent, state.proof
@@ -171,7 +168,7 @@ def summarise(kind: type[Summary], run: str, state: RunState, running: bool, **m
     return kind(
         id=run,
         purpose=started.purpose,
-        mode=started.mode,
+        mode=started.mode or "loop",
         plan=plan_counts(state),
         state="running" if running else "finished" if finished else "unfinished",
         started=_moment(state.started_at),

@@ -85,6 +85,11 @@ class RunState(Standing, frozen=True, kw_only=True):
         return self.call.number if self.call is not None else 0
 
     @property
+    def last_iteration(self) -> int:
+        """The number of the iteration under way, or of the last one that ended."""
+        return self.iteration or self.iterations
+
+    @property
     def result(self) -> events.ResultReported:
         """What Claude said at the end of the call under way; an empty one as long as it has not."""
         return self.call.result if self.call and self.call.result else events.ResultReported()

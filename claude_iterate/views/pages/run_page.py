@@ -186,7 +186,7 @@ def _head(picture: RunPicture, story: Story) -> dict[str, Any]:
 def _figures(picture: RunPicture, story: Story) -> list[tuple[str, str]]:
     """Those that are known; what there is none of is not shown."""
     state, work, context = story.state, story.state.work, story.state.session.context
-    dry_run = story.started is not None and story.started.dry_run
+    dry_run = state.run.dry_run
     used = state.spent.tokens.total
     found = {
         "Cost": "none: a dry run" if dry_run else watched_workspace.cost_so_far(state),
@@ -228,7 +228,7 @@ def offers(picture: RunPicture) -> tuple[str, ...]:
         return ()
     if story is None or not picture.seen.alive or story.state.finished is not None:
         return always
-    if story.started is not None and story.started.purpose != "run":
+    if story.state.run.purpose != "run":
         return ("stop", *always)
     state = story.state
     found = ["resume" if state.paused else "pause", "stop", "skip"]
