@@ -15,7 +15,7 @@ from claude_iterate.agent.command.permissions import read_permissions
 from claude_iterate.agent.command.sandbox_host import probe
 from claude_iterate.core import claude_versions
 from claude_iterate.core.events import Warned
-from claude_iterate.core.events.enums import ONE_OFF, exit_code
+from claude_iterate.core.events.enums import ONE_OFF, Purpose, exit_code
 from claude_iterate.core.formats import duration
 from claude_iterate.core.rules import breaker
 from claude_iterate.core.rules.next_steps import ACCEPT
@@ -237,17 +237,30 @@ def find_to_leave(project: Project, layout: Layout, request: RunRequest) -> Comp
     return replace(done, exit_code=exit_code("completed", detailed, done.known_by))
 
 
+def prove_instead(project: Project, layout: Layout, request: RunRequest) -> RunRequest:
+    """The request. For `run --accept-changes` of a completed task whose proof was changed, that of `verify`: nothing is
+    left to do but to run the checks."""
+    done = find_to_leave(project, layout, request) if request.is_real_run and request.accept_changes else None
+    if done is None or done.known_by != CHANGED or not request.settings_for(project, layout).verification.checks:
+        return request
+    line = request.command_line
+    options = (("--checks-only",), *(option for option in line.options if option[0] in {"--worktree", ACCEPT}))
+    line = replace(line, verb="", options=options)
+    return replace(request, purpose=Purpose.VERIFY, checks_only=True, command_line=line)
+
+
 def leave_completed(project: Project, layout: Layout, request: RunRequest, user: User) -> CompletedTask | None:
     """The completed task, if this run is not to work on it again; then the user hears how to, or how to prove it."""
     done = find_to_leave(project, layout, request)
-    if done is None:
+    if done is None or prove_instead(project, layout, request) is not request:
         return None
     line = request.command_line.of("run", layout.name)
     again = f"To run it again: {line.command(line.verb, layout.name, '--again')}"
     completed = f"{layout.name} was completed{'' if done.ago is None else f' {duration(done.ago)} ago'}"
-    if done.known_by in UNPROVEN and project.settings_for(layout).settings.verification.checks:
+    checks = project.settings_for(layout).settings.verification.checks
+    if done.known_by == CHANGED or (done.known_by in UNPROVEN and checks):
         accept = (ACCEPT,) if done.known_by == CHANGED else ()
-        verify = line.about("verify", "--checks-only", *accept)
+        verify = line.about("verify", *(("--checks-only",) if checks else ()), *accept)
         user.note(f"{completed} ({UNPROVEN[done.known_by]}). Prove it: {verify}\n  {again}")
     else:
         user.note(f"{completed}: nothing to do. {again}")

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from claude_iterate.core import events
 from claude_iterate.core.rules.endings import changed_proof
-from claude_iterate.core.rules.proof import proof_of
+from claude_iterate.core.rules.proof import has_no_verdict, proof_of
 from claude_iterate.core.sanitize import sanitize_terminal
 from claude_iterate.core.state import condition as conditions
 from claude_iterate.core.state.fold import reduce
@@ -215,16 +215,19 @@ class RunRecords:
         return None
 
     def evidence(self, about: Metadata) -> EvidenceView | None:
-        """The newest evidence: of the newest run, or of the run that the metadata names. The number of runs does not
-        matter: it costs the same after a thousand. A dry run is no evidence."""
+        """The newest evidence since the last reset: of the newest run, or of the run that the metadata names. The
+        number of runs does not matter: it costs the same after a thousand. A dry run is no evidence, and a `verify`
+        that judged nothing leaves what stood before."""
         newest = self.newest()
         runs = [newest.run] if newest is not None else []
         if about.verified_by in self.runs:
             # A run that goes on with a killed one may have taken over its proof: then the evidence is there.
             at = self.runs.index(about.verified_by)
             runs += reversed(self.runs[max(0, at + 1 - _LOOKED_AT) : at + 1])
-        proofs = (self.story(run).proofs.last for run in runs)
-        return next((proof for proof in proofs if proof is not None and not proof.dry_run), None)
+        proofs = (self.story(run).proofs.last for run in runs if run > about.reset_after)
+        found = [proof for proof in proofs if proof is not None and not proof.dry_run]
+        counts = (one for one in found if one.is_judged or one.purpose == "run" or self.is_under_way(one.run))
+        return next(counts, found[0] if found else None)
 
 
 class CheckView(msgspec.Struct, frozen=True, rename="camel"):
@@ -281,12 +284,19 @@ class EvidenceView(msgspec.Struct, frozen=True, rename="camel"):
     wavered: bool = False
     """The review says yes after saying no, and nothing changed in between."""
 
+    @property
+    def is_judged(self) -> bool:
+        """It proves the work or refutes it."""
+        return self.passed is not None and not has_no_verdict(self.findings)
+
 
 def verdict(proof: EvidenceView) -> tuple[str, Tone]:
     """What a verification came to, in words and in the colour of its tone: of a claim, or of `verify`, which looks for
     itself. A proof that was changed proves nothing."""
     if proof.passed is None:
         return "not judged", "plain"
+    if has_no_verdict(proof.findings):
+        return "the review gave no verdict", "warning"
     if proof.passed and proof.changes:
         rests_on = proof_of(bool(proof.checks), proof.review is not None)
         return changed_proof(rests_on, [change.path for change in proof.changes]), "warning"

@@ -177,7 +177,8 @@ def _proof(proof: EvidenceView, view: WorkspaceView) -> Iterator[Line]:
     live = view.running_run
     if proof.passed is None:
         words = "under way" if live is not None and live.id == proof.run else "it was cut off"
-    before = " of the task before" if view.state == "new_task" else ""
+    before = _proof_before(view)
+    look = "plain" if before else look
     tree = f", tree {proof.tree[:12]}" if proof.tree else ""
     claim = f", claim {proof.claim}" if proof.purpose == "run" else ""
     yield Line(f"Proof{before}: {words}", look, aside=f"(run {proof.run}{claim}{tree})")
@@ -197,6 +198,16 @@ def _proof(proof: EvidenceView, view: WorkspaceView) -> Iterator[Line]:
         yield from (Line(f"      - {item}") for item in review.findings)
     if proof.wavered:
         yield Line(WAVERED, sign="warning")
+
+
+def _proof_before(view: WorkspaceView) -> str:
+    """What the proof is of, where it is not of the task and the work as they are now. A run that did no work leaves the
+    task completed, and its proof stands."""
+    if view.state == "new_task":
+        return " of the task before"
+    run, proof = view.last_run, view.proof
+    overtaken = run is not None and proof is not None and proof.run < run.id and view.status != "completed"
+    return " of the run before" if overtaken else ""
 
 
 def _progress(view: WorkspaceView) -> Iterator[Line]:
@@ -238,7 +249,8 @@ def _next(view: WorkspaceView, program: str) -> Iterator[Line]:
     names = run is not None and bool(step and run.reason)  # the status names that of a killed run
     if names and view.state != "new_task":
         yield Line(f"  Next: {step}", bold=True)
-    proven = view.proof is not None and view.proof.passed is True and view.known_by not in UNPROVEN
+    stands = view.proof is not None and view.proof.passed is True and not _proof_before(view)
+    proven = stands and view.known_by not in UNPROVEN
     state = "paused" if run is not None and run.paused and view.state == "running" else view.state
     actions = ACTIONS.get(state, CONTINUE)
     if not view.files["INSTRUCTIONS.md"]:

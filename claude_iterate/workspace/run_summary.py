@@ -15,6 +15,7 @@ from claude_iterate.core.events import ProofChange, Tokens
 from claude_iterate.core.events.enums import Reason, ending_of
 from claude_iterate.core.rules.endings import with_words
 from claude_iterate.core.rules.next_steps import KILLED, continue_command
+from claude_iterate.core.rules.proof import has_no_verdict
 from claude_iterate.core.state.carry_over import carry_over, carry_over_breaker, recent_calls
 from claude_iterate.core.state.condition import Progress, condition, items_done
 from claude_iterate.core.state.run_state import RunState
@@ -146,7 +147,8 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     progress: Progress | None
     claims: int
     proven: bool | None
-    """Whether the last claim of completion held; null when none was judged, and in a dry run, which proves nothing."""
+    """Whether the last claim of completion held; null when none was judged, when the review gave no verdict, and in a
+    dry run, which proves nothing."""
     breaker: BreakerCounts
     goes_on_with: str | None
     """The killed run that this one continues."""
@@ -192,7 +194,7 @@ def summarise(kind: type[Summary], run: str, state: RunState, running: bool, **m
         waiting=CurrentWait(state.wait.why, formats.moment(state.wait.until)) if state.wait and not finished else None,
         progress=items_done(state),
         claims=state.claim.judged,
-        proven=proof.passed if proof is not None and real else None,
+        proven=proof.passed if proof is not None and real and not has_no_verdict(proof.findings) else None,
         known_by=(finished.known_by or None) if finished else None,
         about_claim=finished.about_claim if finished else "",
         changes=changes(state.changes),

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.agents import reviewing
-from tests.e2e.conftest import Loop, until
+from tests.e2e.conftest import LIMITED, Loop, until
 
 CLAIM: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True, "summary": "all done"}}, {"result": {}}]
 FIXED: list[dict[str, Any]] = [{"init": {}}, {"write": {"path": "fixed", "text": "yes"}}, *CLAIM[1:]]
@@ -366,3 +366,46 @@ def test_without_a_check_both_sides_know_it(loop: Loop) -> None:
     assert said not in proven.err
     assert told in loop.prompt(2)
     assert [event["command"] for event in loop.events("CheckFinished")] == ["true", "test 1 = 1"]
+
+
+_AFTER_A_PROOF = {
+    "unproven": "Proof of the run before: the claim holds",
+    "under way": "Proof of the run before: the claim holds",
+    "idle": "Proof: the claim holds",
+    "no verdict": "Proof: the claim holds",
+    "reset": None,
+}
+
+
+@pytest.mark.parametrize("since", _AFTER_A_PROOF)
+def test_a_proof_is_that_of_the_last_run_that_claimed(loop: Loop, since: str) -> None:
+    """After a reset there is none; of a newer run that works, or did so in vain, it is that of the run before. A run
+    that did no work, and a review without a verdict, leave it as it is."""
+    loop.make()
+    loop.checks("true")
+    loop.script(CLAIM)
+    assert loop.run().code == 0
+    loop.script([{"init": {}}, {"touch": "ready"}, {"wait_for": "go"}, {"status": {"complete": False}}, {"result": {}}])
+    process = None
+    if since == "under way":
+        process = loop.working("--again", "-m", "1")
+    elif since == "unproven":
+        loop.go()
+        loop.run("--again", "-m", "1")
+    elif since == "idle":
+        loop.set(limits__on_usage_limit="stop")
+        loop.script([{"init": {}}, *LIMITED])
+        assert loop.run("--again").code == 1
+    elif since == "no verdict":
+        reviewing(loop, body="answer = 'All is well.'")
+        assert loop.call("verify", "my-task").code == 1
+    else:
+        loop.call("reset", "my-task")
+    shown, words = loop.call("show", "my-task").out, _AFTER_A_PROOF[since]
+    proofs = [line.partition(" (run ")[0] for line in shown.splitlines() if line.startswith("Proof")]
+    assert proofs == ([words] if words else [])
+    listed = loop.document("list")["workspaces"][0]
+    assert (listed["knownBy"] == "checks") == (since in {"idle", "no verdict"})
+    if process is not None:
+        loop.go()
+        loop.finish(process)

@@ -133,7 +133,7 @@ def test_an_open_claim_is_mentioned_when_the_run_ends(loop: Loop) -> None:
     process = loop.working()
     process.terminate()
     done = loop.finish(process)
-    words = "Claude reported completion; it was not checked: claude-iterate verify my-task"
+    words = "Claude reported completion; it was not checked: claude-iterate verify my-task --checks-only"
     assert words in done.err
     assert words in loop.call("show", "my-task").out
     assert loop.document("show", "my-task")["lastRun"]["aboutClaim"] == words

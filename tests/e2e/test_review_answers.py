@@ -203,3 +203,16 @@ def test_verify_needs_no_permissions(loop: Loop) -> None:
     done = loop.call("verify", "my-task")
     assert done.code == 0
     assert "No permissions are configured" not in done.err
+
+
+def test_a_review_without_a_verdict_leaves_what_stood_before(loop: Loop) -> None:
+    """The task stays proven by its checks, a run has nothing to do, and the next step is another verify."""
+    loop.make()
+    loop.checks("true")
+    loop.script([{"init": {}}, {"status": {"complete": True}}, {"result": {}}])
+    assert loop.run().code == 0
+    loop.script([{"init": {}}, {"say": "All is well."}, {"result": {}}])
+    done = loop.call("verify", "my-task")
+    assert (done.code, "Next: claude-iterate verify my-task\n" in done.err) == (1, True)
+    assert loop.document("list")["workspaces"][0]["knownBy"] == "checks"
+    assert "nothing to do" in loop.run().err

@@ -150,7 +150,7 @@ def _stagnation_cause(ending: RunFinished, _state: RunState) -> str:
 def _refutation_cause(ending: RunFinished, state: RunState) -> str:
     if state.run.made_up:
         return "Dry run finished with the verdict `not done`. It proves nothing: the stand-in did not look at the work."
-    what = "Not proven" if ending.detail.startswith(proof.NO_VERDICT) else "Not done"
+    what = "Not proven" if proof.has_no_verdict(ending.detail) else "Not done"
     why = why_refuted(state.proof) if state.proof is not None else first_finding(ending.detail)
     return f"{what}: {why or 'the proof failed'}"
 
@@ -292,7 +292,10 @@ def claim_remark(state: RunState, facts: Facts, reason: Reason, changes: Sequenc
 
 
 def _remark(state: RunState, facts: Facts, reason: Reason, changes: Sequence[ProofChange]) -> str:
-    status, verify = state.last_status, facts.command_line.about("verify")
+    # It is to prove by what is set, and not to pay for a review that nobody asked for.
+    checks_only = facts.settings.verification.checks and not facts.review_wanted
+    status = state.last_status
+    verify = facts.command_line.about("verify", *(("--checks-only",) if checks_only else ()))
     if state.findings.startswith(CUT_OFF) and status is None:
         return f"Claude reported completion in an iteration that was cut off. To verify it: {verify}"
     if facts.only_verify:

@@ -120,7 +120,7 @@ def proof_failed(state: RunState, facts: Facts) -> Verdict | None:
     if state.claim.judged < allowed and not facts.only_verify:
         return None
     line = facts.command_line
-    step = line.about("run") if facts.only_verify else ""
+    step = line.about("run") if facts.only_verify and not has_no_verdict(state.proof.findings) else ""
     if state.proof.changes and facts.refuses_tampering:  # no claim can hold as it is
         step = line.repeat((ACCEPT,))
     advice = f"See the evidence: {line.about('show')}"
@@ -267,6 +267,11 @@ def _review_finding(review: ReviewFinished) -> Finding:
     numbered = [f"{number}. {item}" for number, item in enumerate(review.findings, 1)]
     said = "\n".join(filter(None, (first, review.summary, *numbered)))
     return said, (*review.findings, review.summary)[0]
+
+
+def has_no_verdict(findings: str) -> bool:
+    """Nothing is known to be missing, and nothing is proven: what was known of the work before is as it was."""
+    return findings.startswith(NO_VERDICT)
 
 
 def proof_of(checks: bool, review: bool) -> str:
