@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from claude_iterate.core import events
-from claude_iterate.core.events import ProofChange, RunFinished
+from claude_iterate.core.events import RunFinished
 from claude_iterate.core.events.enums import Meaning
 from claude_iterate.core.formats import duration, indent, join_names, one_line, plural, shorten
 from claude_iterate.core.outcomes.classes import RETRIED
@@ -114,6 +114,6 @@ def claim_remarks(finished: RunFinished, state: RunState) -> list[str]:
     return [*found, told] if told and told.partition(": ")[2] not in finished.cause else found
 
 
-def describe_changes(changes: Sequence[ProofChange]) -> str:
+def describe_changes(changes: Sequence[Any]) -> str:
     """What changed of that which defines the proof, and in which run."""
     return comparison.told(changes)

@@ -20,7 +20,6 @@ from claude_iterate.core import events
 from claude_iterate.core.rules.endings import changed_proof
 from claude_iterate.core.rules.proof import has_no_verdict, proof_of
 from claude_iterate.core.sanitize import sanitize_terminal
-from claude_iterate.core.state import condition as conditions
 from claude_iterate.core.state.fold import reduce
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.tones import Tone
@@ -154,10 +153,6 @@ class Story:
     def started(self) -> events.RunStarted | None:
         """The first event; None when the journal has lost it."""
         return self.state.started
-
-    def condition(self, *, alive: bool) -> str:
-        """What the run is doing, in one word. `alive`: a process holds the lock of the workspace for it."""
-        return conditions.condition(self.state, alive=alive)
 
     def elapsed(self, at: float) -> float:
         """The run's own clock at the moment `at`."""

@@ -17,7 +17,7 @@ from claude_iterate.core.rules.endings import with_words
 from claude_iterate.core.rules.next_steps import continue_command, rename_workspace
 from claude_iterate.core.sanitize import sanitize_terminal
 from claude_iterate.core.settings.modes import stop_settings
-from claude_iterate.core.state.condition import items_done, recorded_settings
+from claude_iterate.core.state.condition import condition, items_done, recorded_settings
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.tones import Line, Tone, state_words, tone, tone_of_line
 from claude_iterate.text.run_lines import words_for
@@ -56,7 +56,7 @@ class Seen(msgspec.Struct, frozen=True):
             return "gone"
         if self.story is None or self.story.started is None:
             return "starting" if self.alive else "new" if self.story is None else "unreadable"
-        return self.stands[0] if self._stands_for_it else self.story.condition(alive=self.alive)
+        return self.stands[0] if self._stands_for_it else condition(self.story.state, alive=self.alive)
 
     @property
     def known_by(self) -> str | None:
@@ -202,7 +202,7 @@ def ending(seen: Seen) -> tuple[str, str]:
         step = rename_workspace(continue_command(story.state), story.started.workspace, seen.name)
         return "The run was killed: its journal has no end.", step
     ended = with_words(story.state.finished, story.state)
-    since = seen.condition not in (story.condition(alive=False), "planned")
+    since = seen.condition not in (condition(story.state, alive=False), "planned")
     return f"Its last run: {ended.cause}" if since else ended.cause, "" if seen.condition == "new_task" else ended.next
 
 

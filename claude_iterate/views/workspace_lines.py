@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from typing import Literal
 
 from claude_iterate.core import formats
-from claude_iterate.core.events import ProofChange
 from claude_iterate.core.rules.endings import WAVERED
 from claude_iterate.core.tones import UNPROVEN, Line, state_words, tone
 from claude_iterate.system.files import near
@@ -113,8 +112,7 @@ def _state(view: WorkspaceView, now: float) -> Iterator[Line]:
         yield Line(f"  Ended: {run.reason}. {run.cause}")
     # The last iteration's error is news only if the run did not end with it.
     error = "" if run.last_error.partition(": ")[2] in f"{run.detail}\n{run.cause}" else run.last_error
-    changes = [ProofChange(one.kind, one.path, one.how, earlier=one.earlier) for one in run.changes]
-    tampering = describe_changes(changes) if changes else ""
+    tampering = describe_changes(run.changes) if run.changes else ""
     evidence = run.detail if run.cause.endswith("...") else ""
     here = f" show {view.name}"  # the advice that led to this page
     advice = [line for line in run.advice.splitlines() if not line.endswith(here)]

@@ -12,7 +12,7 @@ from claude_iterate.core import events
 from claude_iterate.core.events import Entry, Event
 from claude_iterate.core.events.enums import Kind, Reboot, Why
 from claude_iterate.core.reports.status import Status
-from claude_iterate.core.state.condition import Progress
+from claude_iterate.core.state.condition import Progress, condition
 from claude_iterate.views import history_view, run_view
 from claude_iterate.views.history_view import history_of, settle_claims
 from claude_iterate.views.iteration_rows import FileCounts, TestsView
@@ -74,8 +74,8 @@ def test_a_night_is_told() -> None:
     assert story.proofs.last is not None
     assert [(check.command, check.exit_code) for check in story.proofs.last.checks] == [("true", 1)]
     assert story.said == "All done."
-    assert story.condition(alive=True) == "running"
-    assert story.condition(alive=False) == "killed"
+    assert condition(story.state, alive=True) == "running"
+    assert condition(story.state, alive=False) == "killed"
     busy = story.now(21.0)
     assert (busy.iteration, busy.tool, busy.tool_duration, busy.silence) == (2, "Read b.py", 2.0, 2.0)
 
@@ -231,5 +231,5 @@ def test_an_empty_story_has_answers() -> None:
     """A run that has not written its first entry."""
     story = Story(RUN)
     assert (story.rows.every(), story.recent, story.said, story.started) == ((), [], "", None)
-    assert story.condition(alive=True) == "starting"
+    assert condition(story.state, alive=True) == "starting"
     assert story.now(5.0).silence == 0.0
