@@ -158,7 +158,9 @@ def setting_option(
             settings_from({key: typed})
         except ValueError as refused:
             given = ", ".join(map(repr, typed)) if isinstance(typed, tuple) else repr(typed)
-            raise click.BadParameter(f"{given} is not {refused}.", context, parameter) from None
+            raise click.BadParameter(
+                f"{given} is not {str(refused).removeprefix('a list, each ')}.", context, parameter
+            ) from None
         return typed
 
     without_value: dict[str, Any] = {} if otherwise is None else {"is_flag": False, "flag_value": otherwise}

@@ -37,12 +37,12 @@ _SANDBOXED = """, in a sandbox ({}): it can write only to this project and canno
   4  everything, without a sandbox"""
 _SURE = "Everything means any command: Claude could delete your files or send your data away. Are you sure?"
 
-_KEYS_HELP = "Keys: p pause, resume · s stop after it · k, n skip it · r retry · {}? help"
-_KEYS = {"s": Verb.STOP, "n": Verb.SKIP, "k": Verb.SKIP, "r": Verb.RETRY, "d": Verb.DETACH}
+_KEYS_HELP = "Keys: p pause, resume · s stop after this iteration · k skip it · r retry · {}? help"
+_KEYS = {"s": Verb.STOP, "k": Verb.SKIP, "r": Verb.RETRY, "d": Verb.DETACH}
 
-_CHOICES = "Enter go · n skip it · m TEXT leave a note · s stop"
-_ANSWERS = {"": "go", "g": "go", "go": "go", "n": "skip", "skip": "skip", "s": "stop", "stop": "stop"}
-_NOTE = frozenset({"m", "note"})
+_CHOICES = "Enter go · k skip it · n TEXT leave a note · s stop"
+_ANSWERS = {"": "go", "g": "go", "go": "go", "k": "skip", "skip": "skip", "s": "stop", "stop": "stop"}
+_NOTE = frozenset({"n", "note"})
 
 
 class TerminalUser:
@@ -152,7 +152,7 @@ class Keys:
     def __init__(self, handle: int, detaches: bool = False) -> None:
         self._handle = handle
         self._help = _KEYS_HELP.format("d detach · " if detaches else "")
-        self._known = frozenset("psnkr?d" if detaches else "psnkr?")
+        self._known = frozenset("pskr?d" if detaches else "pskr?")
 
     def __call__(self, state: RunState) -> list[Requested]:
         """What was asked for since the last time."""

@@ -24,7 +24,7 @@ def check_name(name: str, what: str = "workspace") -> str:
         article = "an" if what.startswith("a") else "a"
         raise UsageProblem(
             f"{shorten(name, 60)!r} cannot be the name of {article} {what}.",
-            "Use up to 100 letters a-z, digits, '.', '_' and '-', beginning with a letter or digit.",
+            "Use up to 100 letters without accents, digits, '.', '_' and '-', beginning with a letter or digit.",
         )
     return name
 

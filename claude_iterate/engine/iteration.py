@@ -121,7 +121,7 @@ def _record_end(
     if spent.at_least and spec.settings.limits.max_cost_usd:
         counts = f"counts {money(spent.cost_usd)} for it" if spent.cost_usd else "cannot count it"
         hint = f"`limits.max_cost_usd` {counts}; `max_iterations` and `limits.max_duration` still hold."
-        recorder.record(Warned(f"Claude named no readable cost for iteration {number}.", hint))
+        recorder.record(Warned(f"The cost that Claude reported for iteration {number} cannot be read.", hint))
 
 
 def _names(tool: ToolCalled | None, file: str) -> bool:

@@ -17,7 +17,7 @@ from claude_iterate.core.events import Event, Requested, RunStarted
 from claude_iterate.core.events.enums import Point, Purpose, Verb
 from claude_iterate.core.redact import changed_settings
 from claude_iterate.core.rules.facts import Facts
-from claude_iterate.core.rules.next_steps import CommandLine
+from claude_iterate.core.rules.next_steps import EXAMPLE_CHECK, CommandLine
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.prompt_texts import TextSource
 from claude_iterate.engine.run_request import PreparedRun
@@ -152,6 +152,7 @@ class RunSpec(PreparedRun, frozen=True, kw_only=True):
             again=self._line.repeat(),
             cassette=self.cassette,
             to_prove=self._to_prove(),
+            proof_is_example=not self.test_command,
             task=task_file.current_identity(self.layout.instructions),
         )
 
@@ -160,4 +161,4 @@ class RunSpec(PreparedRun, frozen=True, kw_only=True):
         proves = self.facts(0.0, 0.0).proof_wanted or self.request.dry_run or self.mode.makes_plan
         if proves or self.request.purpose != Purpose.RUN:
             return ""
-        return self._line.add_check(self.test_command)
+        return self._line.add_check(self.test_command or EXAMPLE_CHECK)

@@ -194,6 +194,6 @@ def propose_commands(project: Project) -> tuple[Mapping[str, str], str]:
         return {}, f"The commands of this {found.kind} project were not saved: {why}"
     known = ", ".join(f"commands.{word} = `{command}`" for word, command in proposed.items())
     return proposed, (
-        f"This is a {found.kind} project: {known}. Claude's prompts name this; checks are set apart.\n"
-        f"  Saved in {target}. Change one: claude-iterate config commands.test 'COMMAND'"
+        f"This is a {found.kind} project: {known}. Claude is told about these; checks are set separately.\n"
+        f"  Saved in {target}. Change one, for example: claude-iterate config commands.test 'npm test'"
     )

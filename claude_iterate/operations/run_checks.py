@@ -18,7 +18,7 @@ from claude_iterate.core.events import Warned
 from claude_iterate.core.events.enums import ONE_OFF, Purpose, exit_code
 from claude_iterate.core.formats import duration
 from claude_iterate.core.rules import breaker
-from claude_iterate.core.rules.next_steps import ACCEPT
+from claude_iterate.core.rules.next_steps import ACCEPT, CommandLine
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.tones import CHANGED, UNPROVEN
 from claude_iterate.engine.prompt_texts import read_instructions
@@ -49,7 +49,7 @@ def prepare(project: Project, layout: Layout, request: RunRequest, user: User) -
     if request.checks_only and not settings.verification.checks:
         raise UsageProblem(
             "There are no checks, so --checks-only would prove nothing.",
-            f"Set one: claude-iterate config -w {layout.name} verification.checks --add 'COMMAND'; or leave it out.",
+            f"Add one, for example: {CommandLine(workspace=layout.name).add_check()}",
         )
     if settings.attended and request.purpose == "run" and not user.can_answer:
         raise UsageProblem(

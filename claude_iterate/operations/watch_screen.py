@@ -41,7 +41,7 @@ up, down: another workspace             ?  this help\
 _LEAVE_OR_STOP = """\
 l  leave; the run continues
 s  stop after this iteration
-n  stop now
+e  end it now
 Escape: keep watching\
 """
 
@@ -57,7 +57,7 @@ class LeaveOrStop(ModalScreen[str]):
         Binding("l", "dismiss('leave')"),
         Binding("q", "dismiss('leave')"),
         Binding("s", "dismiss('stop')"),
-        Binding("n", "dismiss('now')"),
+        Binding("e", "dismiss('now')"),
         Binding("escape", "dismiss('')"),
     ]
 

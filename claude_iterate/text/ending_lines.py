@@ -12,6 +12,7 @@ from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.core.state.condition import items_done
 from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.tones import UNPROVEN
 from claude_iterate.text import proof_lines, run_lines
 
 _EVIDENCE = frozenset({"blocked", "agent_failed"})
@@ -53,6 +54,8 @@ def points(finished: RunFinished, state: RunState) -> list[str]:
     found = [f"⚠ {remark}" for remark in proof_lines.claim_remarks(finished, state)]
     found += [line.strip() for line in run_lines.worktree_left(state)]
     found += [one_line(line) for line in finished.advice.splitlines()]
+    if finished.known_by in UNPROVEN and state.run.to_prove and state.run.proof_is_example:
+        found.append(f"There is no check. {run_lines.how_to_prove(state.run)}")
     found += [f"⚠ Failed hooks: {join_names(failed)}"] if (failed := state.hooks.hooks_failed) else []
     cut = finished.reason in _EVIDENCE and finished.cause.endswith("...")
     return [*found, "Claude's words are longer: the log has all of them."] if cut else found

@@ -43,7 +43,7 @@ def run_started(event: events.RunStarted, at: float) -> list[str]:
     closed = f", in a sandbox: {event.sandbox}" if event.sandbox else ""
     first = [f"Starting {event.workspace} ({event.mode} mode, {most}{dry}{closed})"]
     if event.to_prove:
-        first.append(f"  No check is set, so only Claude's word will say that it is done. Add one: {event.to_prove}")
+        first.append(f"  No check is set, so only Claude's word will say that it is done. {how_to_prove(event)}")
     if event.resumed is None:
         return first
     done = plural(event.resumed.iterations, "iteration")
@@ -52,6 +52,11 @@ def run_started(event: events.RunStarted, at: float) -> list[str]:
     if (wait := event.resumed.waiting.wait) is None:
         return [*first, before]
     return [*first, before, wait_resumed(wait, at, event.workspace)]
+
+
+def how_to_prove(event: events.RunStarted) -> str:
+    """How a check is added, where only Claude's word would say that the task is done."""
+    return f"Add one{', for example' if event.proof_is_example else ''}: {event.to_prove}"
 
 
 def how_to_look(workspace: str, program: Sequence[str]) -> list[str]:

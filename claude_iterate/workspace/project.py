@@ -69,7 +69,8 @@ class Project(msgspec.Struct, frozen=True, dict=True):
         folder = self.workspaces_folder / names.check_name(name)
         if not self.exists(name):
             known = self.workspaces()
-            hint = f"{names.did_you_mean(name, known)}Make it: claude-iterate setup {name}"
+            meant = names.did_you_mean(name, known)
+            hint = f"{meant}{'Or make' if meant else 'Make'} {name}: claude-iterate setup {name}"
             if not known:
                 what = "has no workspaces" if is_project(self.root) else "is not a project"
                 hint = f"{self.root} {what}. If it is in another folder: claude-iterate -C DIR ... {hint}"

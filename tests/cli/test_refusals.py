@@ -113,3 +113,21 @@ def test_missing_workspace_is_told(typed: Type, folder: Path, words: list[str]) 
     assert answer.err.splitlines()[0] == "Error: Workspace not found: nothing"
     assert "claude-iterate setup nothing" in answer.err
     assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["init", "w", "--check", ""], "'' is not a non-empty shell command."),
+        (["show", "mytask"], "Did you mean my-task? Or make mytask: claude-iterate setup mytask"),
+        (["show", "zzz"], "  Make zzz: claude-iterate setup zzz"),
+        (["edit", "my-task"], "A conversation with Claude needs a terminal."),
+        (["edit", "my-task", "--json"], "A conversation with Claude cannot be shown as JSON."),
+        (["run", "one", "two", "--detach"], "For several: nohup claude-iterate run one two &"),
+        (["init", "ä"], "Use up to 100 letters without accents"),
+    ],
+)
+def test_a_refusal_names_what_was_typed(typed: Type, project: Project, words: list[str], says: str) -> None:
+    """Its own words and names, in one sentence; never a placeholder where the command can be typed as it is."""
+    project.create("my-task", instructions=b"Do it.\n")
+    assert says in typed(*words).err

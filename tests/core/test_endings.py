@@ -75,7 +75,7 @@ CASES: list[tuple[str, Facts, tuple[Event, ...], str, str]] = [
         facts(0),
         (IterationFinished(1, OK, DONE),),
         "Claude reports that it is done; nothing has proven it (after 1 iteration)",
-        "claude-iterate config -w t verification.checks --add COMMAND",
+        "claude-iterate report t",
     ),
     (
         "limit",

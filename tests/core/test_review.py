@@ -70,6 +70,7 @@ def test_a_finding_that_something_is_missing_is_not_a_pass() -> None:
         (answer(), "says nothing about requirement 1; it says nothing about requirement 2"),
         (answer(entry(1), entry(2), entry(3)), "names requirement 3, which is not in the list"),
         (answer(entry(1), entry(2), entry(0)), "names requirement 0"),
+        (answer(entry(1), entry(2), entry(4), entry(3)), "names requirements 3, 4, which are not in the list"),
         (answer(entry(1), entry(2), entry(2, "not_checked"), entry(1, "not_checked")), "contradicts itself"),
         *(
             (odd, "does not have the form that was asked for")

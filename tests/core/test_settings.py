@@ -93,8 +93,8 @@ def test_all_spellings_are_understood(spelled: str, key: str | None) -> None:
         ({"timeouts": {"idle": 0}}, "above 0"),
         ({"limits": {"max_cost_usd": 0}}, "above 0"),
         ({"claude": {"command": []}}, "program"),
-        ({"verification": {"checks": [""]}}, "not empty"),
-        ({"verification": {"checks": ["npm test", " \t\n"]}}, "not empty"),
+        ({"verification": {"checks": [""]}}, "non-empty"),
+        ({"verification": {"checks": ["npm test", " \t\n"]}}, "non-empty"),
         ({"verification": {"checks": [3]}}, "a list"),
     ],
 )

@@ -66,7 +66,7 @@ SCENES = {
     "completed": Scene(
         "completed",
         "Claude reports that it is done; nothing has proven it (after 1 iteration)",
-        "claude-iterate config -w my-task verification.checks --add COMMAND",
+        "claude-iterate report my-task",
         [finish()],
     ),
     "proven": Scene(

@@ -107,7 +107,7 @@ def test_answers_and_refusals_come_before(loop: Loop, terminal: Open) -> None:
 
 
 def test_ctrl_c_asks_whether_to_leave_or_to_stop(loop: Loop, terminal: Open) -> None:
-    """Any other key looks on; l leaves the run alone; n ends it now, and the exit code is that of the run."""
+    """Any other key looks on; l leaves the run alone; e ends it now, and the exit code is that of the run."""
     loop.make()
     loop.script(HANGING)
     assert loop.call("run", "my-task", "--detach").code == 0
@@ -115,12 +115,12 @@ def test_ctrl_c_asks_whether_to_leave_or_to_stop(loop: Loop, terminal: Open) -> 
     screen = terminal("attach", "my-task")
     until(lambda: not screen.echoes)
     screen.type("\x03")
-    screen.await_text("Leave it (l)")
+    screen.await_text("Leave the run (l)")
     drawn = screen.seen.count("[1/50]")
     screen.type("x")
     screen.await_text("[1/50]", drawn + 1)
     screen.type("\x03")
-    screen.await_text("Leave it (l)", 2)
+    screen.await_text("Leave the run (l)", 2)
     screen.type("l")
     assert screen.finish() == 0
     screen.await_text("Left: my-task continues.")
@@ -128,8 +128,8 @@ def test_ctrl_c_asks_whether_to_leave_or_to_stop(loop: Loop, terminal: Open) -> 
     screen = terminal("attach", "my-task", "--detailed-exit-code")
     until(lambda: not screen.echoes)
     screen.type("\x03")
-    screen.await_text("Leave it (l)")
-    screen.type("n")
+    screen.await_text("Leave the run (l)")
+    screen.type("e")
     assert screen.finish() == 8
     assert await_end(loop) == "stopped"
 
@@ -246,7 +246,7 @@ def test_run_watch_leaves_or_stops(loop: Loop, terminal: Open) -> None:
     screen.await_text("iteration 1 of 50")
     screen.type("\x03")
     screen.await_text("stop after this iteration")
-    screen.type("n")
+    screen.type("e")
     until(lambda: len(loop.events("RunFinished")) == 1)
     screen.await_text("stopped")
     screen.type("q")

@@ -114,7 +114,7 @@ def test_a_model_without_a_price_has_a_cost_that_is_not_known(patient: Loop) -> 
     patient.script([{"init": {}}, paid(12_345, "my-own-model"), {"kill_self": "SIGKILL"}])
     done = patient.run("-m", "1", "--max-cost", "1")
     assert "Cost: not known (12,345 tokens in, 0 out)" in done.err
-    assert "⚠ Claude named no readable cost for iteration 1." in done.err
+    assert "⚠ The cost that Claude reported for iteration 1 cannot be read." in done.err
     assert "`limits.max_cost_usd` cannot count it" in done.err
     assert "not known" in patient.call("history", "my-task").out
     assert "cost not known" in patient.call("show", "my-task").out

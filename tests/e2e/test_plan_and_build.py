@@ -135,7 +135,7 @@ def test_an_open_task_outweighs_a_report(loop: Loop) -> None:
     loop.script(finish())
     ended = loop.call("build", TASK, "-m", "2")
     assert [event["reason"] for event in loop.events("RunFinished")] == ["max_iterations"]
-    assert "1 task of the plan not done yet" in ended.err
+    assert "1 task of the plan is not done yet" in ended.err
     assert "claude-iterate build my-task --max-iterations 4" in ended.out
 
 

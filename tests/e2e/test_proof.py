@@ -359,7 +359,10 @@ def test_without_a_check_both_sides_know_it(loop: Loop) -> None:
     loop.script(CLAIM)
     said, told = "so only Claude's word will say that it is done", "The claim will be verified."
     done = loop.run()
-    assert f"{said}. Add one: claude-iterate config -w my-task verification.checks --add COMMAND" in done.err
+    add = "Add one, for example: claude-iterate config -w my-task verification.checks --add 'npm test'"
+    assert f"{said}. {add}" in done.err
+    assert f"  There is no check. {add}\n" in done.out
+    assert "  Next: claude-iterate report my-task" in done.out
     assert told not in loop.prompt(1)
     proven = loop.run("--again", "--check", "true", "--check", "test 1 = 1")
     assert "proven by checks" in proven.out

@@ -79,7 +79,7 @@ def test_a_run_that_waits_can_be_paused(loop: Loop) -> None:
     assert "stays paused" in say(loop, "retry")
     until(lambda: loop.events("WaitEnded"))
     assert "begins with fresh context" in say(loop, "reboot")
-    assert "no iteration to skip" in say(loop, "skip")
+    assert say(loop, "skip").startswith("There is no iteration to skip")  # without a tick: nothing was done
     assert "Continuing" in say(loop, "resume")
     assert loop.finish(process).code == 0
     kinds = order(loop)

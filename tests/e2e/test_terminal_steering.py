@@ -16,7 +16,7 @@ from tests.e2e.test_steering import order, outcomes, say
 
 
 def test_keys_are_the_same_requests(loop: Loop, terminal: Open) -> None:
-    """p pauses and resumes, n skips, ? helps; the terminal is restored."""
+    """p pauses and resumes, k skips, ? helps; the terminal is restored."""
     loop.make()
     loop.script(HANGING, PATIENT, DONE)
     screen = terminal("run", "my-task")
@@ -26,7 +26,7 @@ def test_keys_are_the_same_requests(loop: Loop, terminal: Open) -> None:
     screen.await_text("Keys: p pause, resume")
     screen.type("p")
     screen.await_text("my-task pauses after iteration 1.")
-    screen.type("n")
+    screen.type("k")
     screen.await_text("Iteration 1 skipped")
     screen.type("p")
     screen.await_text("Continuing.")
@@ -105,12 +105,12 @@ def test_attended_mode_asks_before_each_iteration(loop: Loop, terminal: Open) ->
     assert loop.events("IterationStarted") == []
     screen.type("what?\n")
     screen.await_text("not one of the answers")
-    screen.type("m Use tabs.\n")
+    screen.type("n Use tabs.\n")
     screen.await_text("Noted for this iteration.")
     screen.type("\n")
     screen.await_text("Iteration 2? ")
     assert "Use tabs." in (loop.state / "call-0001.stdin").read_text()
-    screen.type("n\n")
+    screen.type("k\n")
     screen.await_text("Iteration 3? ")
     screen.type("go\n")
     screen.await_text("Iteration 4? ")

@@ -24,7 +24,7 @@ from claude_iterate.workspace import journal_reader
 from claude_iterate.workspace.layout import Layout
 
 KILLED = 1
-_QUESTION = "Leave it (l), stop after this iteration (s), stop now (n), or keep watching (any other key)? "
+_QUESTION = "Leave the run (l), stop after this iteration (s), end it now (e), or keep watching (any other key)? "
 _ENDS_NOW = {"SIGTERM": 143, "SIGHUP": 129}
 _PAUSE = 0.1
 
@@ -92,8 +92,8 @@ class AttachedTerminal:
             if asking:
                 typed = (terminals.read_keys(sys.stdin.fileno()) or b"").decode("utf-8", "replace").lower()[:1]
                 asking = not typed
-                asked = {"l": [Verb.DETACH], "s": [Verb.STOP], "n": [Verb.STOP]}.get(typed, [])
-                requests = [(verb, typed == "n") for verb in asked]
+                asked = {"l": [Verb.DETACH], "s": [Verb.STOP], "e": [Verb.STOP]}.get(typed, [])
+                requests = [(verb, typed == "e") for verb in asked]
             else:
                 requests = [(request.verb, request.now) for request in keys(attached.state)]
             for verb, now in requests:

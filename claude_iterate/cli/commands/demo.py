@@ -37,6 +37,6 @@ def command(invocation: Invocation) -> int:
     output.note("\nDelete it when you have seen enough:")
     output.result(shlex.join(("rm", "-r", str(folder))))
     output.note("\nThen, in a project of your own:")
-    for command_line in ("doctor", "setup my-task --check 'YOUR TEST COMMAND'", "run my-task"):
+    for command_line in ("doctor", "setup my-task", "run my-task"):
         output.result(f"{shlex.join(program)} {command_line}")
     return code

@@ -33,8 +33,9 @@ def command(invocation: Invocation, name: str, goal: str | None, dry_run: bool) 
     if goal is not None and not goal.strip():
         raise UsageProblem("The goal is empty.", "Say what should change.")
     if goal is None and (output.wants_json() or not has_whole_terminal()):
+        why = "cannot be shown as JSON" if output.wants_json() else "needs a terminal"
         raise UsageProblem(
-            "A conversation with Claude needs a terminal, and cannot be shown as JSON.",
+            f"A conversation with Claude {why}.",
             f"Say what should change: claude-iterate edit {name} --goal TEXT",
         )
     asked = options.run_request(invocation, "edit", dry_run=dry_run)

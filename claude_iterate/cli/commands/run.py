@@ -136,7 +136,8 @@ def run(invocation: Invocation, /, name: tuple[str, ...], every: bool, parallel:
         context = click.get_current_context()
         return _run_one(invocation, *(name or [options.choose_workspace(context, context.command.params[0])]), **given)
     if way := _way(given):
-        raise UsageProblem(f"--{way} is for one run.", "For several: nohup claude-iterate run ONE TWO &")
+        which = "--all" if every else " ".join(name)
+        raise UsageProblem(f"--{way} is for one run.", f"For several: nohup claude-iterate run {which} &")
     return _run_several(invocation, name, every, parallel, _request(invocation, **given))
 
 

@@ -12,6 +12,7 @@ import click
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation, has_whole_terminal, on_terminal
 from claude_iterate.cli.terminal_user import TerminalUser
+from claude_iterate.core.formats import plural
 from claude_iterate.engine.run_request import RunRequest
 from claude_iterate.errors import AgentProblem, UsageProblem, WorkspaceProblem
 from claude_iterate.operations import instructions, user
@@ -137,12 +138,14 @@ def setup(
         path = str(layout.instructions)
         output.document({"name": name, "path": path, "bytes": size, "made": made, "written": written})
     elif not written:
-        output.result(f"Dry run: the new text ({size} bytes) was discarded.")
+        output.result(f"Dry run: the new text ({plural(size, 'byte')}) was discarded.")
     elif dry_run:
-        output.result(f"Dry run: the built-in fake wrote a sample ({size} bytes). Replace it before a real run:")
+        output.result(
+            f"Dry run: the built-in fake wrote a sample ({plural(size, 'byte')}). Replace it before a real run:"
+        )
         output.result(f"  claude-iterate setup {name} --force")
     else:
-        output.success(f"Wrote {layout.instructions} ({size} bytes).")
+        output.success(f"Wrote {layout.instructions} ({plural(size, 'byte')}).")
         if commands:
             output.note(commands)
         if made:
@@ -205,9 +208,7 @@ def _open_editor(before: bytes | None) -> bytes | None:
         raise UsageProblem("What the editor saved is not UTF-8 text.", "Save it as UTF-8 and try again.") from None
     except (click.ClickException, ValueError) as problem:  # a ValueError: $EDITOR has a quote without its pair
         why = problem.format_message() if isinstance(problem, click.ClickException) else f"$EDITOR: {problem}."
-        raise UsageProblem(
-            f"No editor could be started: {why}", "Set $EDITOR, or give a file with --from FILE."
-        ) from None
+        raise UsageProblem(f"The editor failed: {why}", "Set $EDITOR, or give a file with --from FILE.") from None
     text = edited.partition(_SCISSORS)[0].rstrip()
     return f"{text}\n".encode() if text.strip() not in {"", start.strip()} else None
 

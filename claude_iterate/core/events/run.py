@@ -272,7 +272,8 @@ class RunStarted(BaseEvent, frozen=True):
     `hooks` are the points that have a hook; `settings` are those that differ from their defaults, secrets masked.
     `measures`: the work of each iteration is measured. `cassette` is the recorded run that a dry run plays; `again` is
     the command that continues the run if it is killed. `to_prove`: only Claude's word would say that the task is done,
-    and this command adds a check. `task` identifies the instructions."""
+    and this command adds a check; with `proof_is_example` that check is made up. `task` identifies the
+    instructions."""
 
     run: str
     workspace: str
@@ -297,6 +298,7 @@ class RunStarted(BaseEvent, frozen=True):
     cassette: str = ""
     again: str = ""
     to_prove: str = ""
+    proof_is_example: bool = False
     task: str = ""
 
     @property

@@ -187,7 +187,8 @@ def judge(document: Mapping[str, Any], asked: Sequence[Requirement]) -> Review:
     judged = tuple(_judge_requirement(requirement, answer.requirements, faults) for requirement in asked)
     unknown = {entry.number for entry in answer.requirements} - {requirement.number for requirement in asked}
     if unknown:
-        faults.append(f"it names requirement {join_names(list(map(str, unknown)))}, which is not in the list")
+        named, many = join_names([str(number) for number in sorted(unknown)]), len(unknown) > 1
+        faults.append(f"it names requirement{'s' * many} {named}, which {'are' if many else 'is'} not in the list")
     missing = [sentence(one.text) or "a finding without words" for one in answer.findings if one.missing]
     remarks = tuple(filter(None, (sentence(one.text) for one in answer.findings if not one.missing)))
     unmet = [_describe_unmet(one) for one in judged if one.status in (NOT_MET, NOT_CHECKED)]

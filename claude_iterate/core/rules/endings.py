@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from claude_iterate.core.events import PlanRead, ProofChange, RunFinished, VerificationFinished
 from claude_iterate.core.events.enums import ENDINGS, NOT_PROVEN, ONE_OFF, Purpose, Reason
-from claude_iterate.core.formats import join_names, one_line, plural, shorten
+from claude_iterate.core.formats import one_line, plural, shorten
 from claude_iterate.core.outcomes.classes import COUNTED_FAILURES
 from claude_iterate.core.rules import proof
 from claude_iterate.core.rules.facts import Facts
@@ -200,8 +200,8 @@ def _next(ending: RunFinished, state: RunState, line: CommandLine) -> str:
     if ending.known_by == CHANGED:
         checks_only = ("--checks-only",) if state.proof is None or state.proof.known_by == proof.CHECKS else ()
         return line.about("verify", *checks_only, ACCEPT)
-    if ending.known_by in UNPROVEN:
-        return run.to_prove or line.add_check()
+    if ending.known_by in UNPROVEN and run.to_prove and not run.proof_is_example:
+        return run.to_prove
     return line.about("build" if run.purpose == Purpose.RUN and made_plan(state) else "report")
 
 
@@ -280,7 +280,8 @@ def changed_proof(rests_on: str, paths: Sequence[str]) -> str:
     """`Checks passed, but check.sh was changed: not proven`."""
     what = {REVIEW: "The review", BOTH: "Checks and review"}.get(rests_on, "Checks")
     names = [path.rpartition("/")[2] for path in paths]
-    return f"{what} passed, but {join_names(names, 1)} {'were' if len(names) > 1 else 'was'} changed: not proven"
+    others = f" and {plural(len(names) - 1, 'other file')} were" if len(names) > 1 else " was"
+    return f"{what} passed, but {names[0]}{others} changed: not proven"
 
 
 def claim_remark(state: RunState, facts: Facts, reason: Reason, changes: Sequence[ProofChange] = ()) -> str:

@@ -13,6 +13,8 @@ from claude_iterate.core.state.run_state import RunState
 Words = tuple[str, ...]
 ACCEPT = "--accept-changes"
 """The option of `run` and `verify` that accepts what defines the proof as it is now."""
+EXAMPLE_CHECK = "npm test"
+"""Where no test command is known. Pasted into another project it would fail for ever: it is named as an example."""
 KILLED = "The run was killed: its record has no end"
 """The cause of a run that could not record one."""
 
@@ -59,9 +61,9 @@ class CommandLine(msgspec.Struct, frozen=True):
         """A command that changes a setting of the workspace."""
         return self.command("config", *words, "--workspace", self.workspace)
 
-    def add_check(self, check: str = "") -> str:
+    def add_check(self, check: str = EXAMPLE_CHECK) -> str:
         """The command that lets `check` decide whether the task is done."""
-        return self.command("config", "-w", self.workspace, "verification.checks", "--add", check or "COMMAND")
+        return self.command("config", "-w", self.workspace, "verification.checks", "--add", check)
 
 
 def continue_command(state: RunState) -> str:

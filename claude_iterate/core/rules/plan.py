@@ -30,7 +30,7 @@ def claim_is_without_plan(state: RunState, facts: Facts) -> Verdict | None:
     elif not plan.tasks:
         why = f"there is no plan: {FILE} has no task"
     elif plan.left and not facts.mode.makes_plan:
-        why = f"{plural(plan.left, 'task')} of the plan not done yet"
+        why = f"{plural(plan.left, 'task')} of the plan {'is' if plan.left == 1 else 'are'} not done yet"
     else:
         return None
     return ClaimDropped(why, findings=f"Your report `complete: true` did not count: {why}.")

@@ -112,9 +112,10 @@ def signal_ends_hook(state: RunState, facts: Facts) -> Limit | None:
 _PAUSED = "Already paused."
 _NOT_PAUSED = "The run was not paused."
 _NOTHING_TO_SKIP = "There is no iteration to skip: a claim is being verified."
+_SKIP_IN_PAUSE = "There is no iteration to skip. The run stays paused."
 _NOTHING_TO_RETRY = "There is nothing to retry: a claim is being verified."
 _NOT_WAITING = "The run is not waiting, so there is nothing to retry."
-UNCHANGED = frozenset({_PAUSED, _NOT_PAUSED, _NOTHING_TO_SKIP, _NOTHING_TO_RETRY, _NOT_WAITING})
+UNCHANGED = frozenset({_PAUSED, _NOT_PAUSED, _NOTHING_TO_SKIP, _SKIP_IN_PAUSE, _NOTHING_TO_RETRY, _NOT_WAITING})
 """Answers to requests that change nothing."""
 
 
@@ -184,7 +185,7 @@ def _answer_to_skip(state: RunState) -> str:
         return _NOTHING_TO_SKIP
     if state.wait is not None:
         return f"The wait is over.{held}"
-    return f"There is no iteration to skip.{held}" if held else "The next iteration begins now."
+    return _SKIP_IN_PAUSE if held else "The next iteration begins now."
 
 
 def _answer_to_retry(state: RunState) -> str:

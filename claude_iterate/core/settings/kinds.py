@@ -231,7 +231,7 @@ HOURS = each(
 )
 WEEKDAYS = each(Kind("a day or a range of days, such as sat or mon-fri", _TEXT, _valid(hours.days)))
 # A command without a word in it would succeed and prove nothing.
-COMMANDS = each(Kind("a command that is not empty", _text_type(rf"{_CHARACTER}*[^\s\0\ud800-\udfff]{_CHARACTER}*")))
+COMMANDS = each(Kind("a non-empty shell command", _text_type(rf"{_CHARACTER}*[^\s\0\ud800-\udfff]{_CHARACTER}*")))
 PATTERNS = each(Kind("a regular expression that does not match everything", str, _pattern), commas=False)
 WEB_ADDRESS = Kind("an http or https address with a host, for example https://ntfy.sh/my-topic", _TEXT, _web_address)
 PLACES_IN_ADDRESS = ("project", "workspace", "run")
