@@ -6,8 +6,6 @@ docs/reference is made from it. A key is never renamed or taken away without a n
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 import msgspec
 
 from claude_iterate.core.events.enums import Why
@@ -74,8 +72,6 @@ class EndedRuns(msgspec.Struct, frozen=True, rename="camel"):
     """0 only if all runs would have had 0 alone."""
 
 
-Run = TypeVar("Run", bound=EndedRun)
-
 FORMS: dict[str, type[msgspec.Struct]] = {
     "list": ListingView,
     "show": WorkspaceView,
@@ -96,15 +92,11 @@ FORMS: dict[str, type[msgspec.Struct]] = {
 
 def ended_run(layout: Layout, run: str, exit_code: int, state: RunState | None = None) -> EndedRun:
     """What `run --json` prints; `state` is the run's, if it is at hand."""
-    return _ended(EndedRun, layout, run, exit_code, state)
-
-
-def _ended(kind: type[Run], layout: Layout, run: str, exit_code: int, state: RunState | None) -> Run:
     records = RunRecords(layout)
     story = records.story(run)
     rows = history_of(story).iterations
     return summarise(
-        kind,
+        EndedRun,
         run,
         state or story.state,
         running=False,
@@ -120,7 +112,7 @@ def _ended(kind: type[Run], layout: Layout, run: str, exit_code: int, state: Run
 def ended_runs(ended: list[tuple[Layout, str, RunState, int, tuple[str, str] | None]], exit_code: int) -> EndedRuns:
     """What `run A B --json` prints; each with its workspace, run, state, exit code and why it was refused."""
     runs = tuple(
-        _ended(OneOfManyRuns, layout, run, code, state)
+        OneOfManyRuns(**msgspec.structs.asdict(ended_run(layout, run, code, state)))
         for layout, run, state, code, _ in ended
         if state.started is not None
     )
