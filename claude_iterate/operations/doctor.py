@@ -26,6 +26,7 @@ from claude_iterate.core import claude_versions
 from claude_iterate.core.rules.next_steps import rename_workspace
 from claude_iterate.core.settings.layers import unknown_variables
 from claude_iterate.errors import ExpectedError, NewerFormat, WorkspaceProblem
+from claude_iterate.project.worktrees import left_by_nobody
 from claude_iterate.prompts import shipped_folder
 from claude_iterate.workspace import (
     creation,
@@ -203,6 +204,8 @@ def _workspaces(project: Project) -> Iterator[Finding]:
     for name in names:
         yield from _workspace(project, project.layout(name))
     yield from _bad_names(project, set(names))
+    for left in left_by_nobody(project.root, names, project.environ):
+        yield Finding("worktrees", "warning", f"no workspace uses {left.description}", left.steps)
     yield from _hooks(project, names)
     yield from _stale_outside(project)
 
@@ -363,10 +366,18 @@ def _rebuild_metadata(check: str, layout: Layout) -> Finding:
     torn = layout.metadata.exists()
     creation.repair(layout, None, {})
     if not (run := metadata.read(layout.metadata).run.id):
-        kept = "; the torn file is .metadata.json.bak" if torn else ""
-        return Finding(check, "ok", f"made a new .metadata.json, with mode loop and all counters at 0{kept}")
-    kept = "; the torn file, with the workspace's own settings, is .metadata.json.bak" if torn else ""
-    return Finding(check, "ok", f"rebuilt .metadata.json from the journal of run {run}{kept}")
+        made = "made a new .metadata.json, with mode loop and all counters at 0"
+        return _rebuilt(check, layout, made, torn)
+    return _rebuilt(check, layout, f"rebuilt .metadata.json from the journal of run {run}", torn)
+
+
+def _rebuilt(check: str, layout: Layout, done: str, torn: bool) -> Finding:
+    """What was done, and what is lost: what proved the task may be among it."""
+    old = f"; what is left of them is in {layout.folder / '.metadata.json.bak'}" if torn else ""
+    lost = f"The workspace's own settings are lost, its checks and permissions among them{old}"
+    return Finding(
+        check, "warning", f"{done}. {lost}", f"Set them again: claude-iterate config KEY VALUE -w {layout.name}"
+    )
 
 
 def _remove(check: str, path: Path) -> list[Finding]:

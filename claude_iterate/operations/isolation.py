@@ -22,7 +22,7 @@ from claude_iterate.errors import AgentProblem, UsageProblem, WorkspaceProblem
 from claude_iterate.project import worktrees
 from claude_iterate.project.git import Git, GitProblem
 from claude_iterate.project.worktrees import Worktree
-from claude_iterate.workspace import journal_reader, metadata
+from claude_iterate.workspace import journal_reader, metadata, task_file
 from claude_iterate.workspace.layout import Layout, named_folders
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import run_lock
@@ -99,6 +99,11 @@ def place_warnings(run: PreparedRun, tree: Worktree | None) -> list[Warned]:
         text = "The project has changes that are not committed. They are not in the worktree."
         hint = f"If the task needs them: claude-iterate stop {run.name}, commit, and run again."
         warned.append(Warned(text, hint))
+    if tree.found and _is_of_another_task(run, tree):
+        left = worktrees.remains(run.project.root, str(tree.top), tree.branch, run.project.environ)
+        if left.merge:
+            text = f"The run continues with work from before this task: {left.description}."
+            warned.append(Warned(text, f"If it should not: claude-iterate stop {run.name}. {left.steps}"))
     if tree.behind:
         text = f"The branch {tree.branch} was there already, and does not have all commits of {tree.behind}."
         other = shlex.quote(f"--worktree=NEW-BRANCH:{tree.behind}")
@@ -109,6 +114,15 @@ def place_warnings(run: PreparedRun, tree: Worktree | None) -> list[Warned]:
         hint = f"Allow it by settings: claude-iterate config -w {run.name} claude.allowed_tools ..."
         warned.append(Warned(text, hint))
     return warned
+
+
+def _is_of_another_task(run: PreparedRun, tree: Worktree) -> bool:
+    """The last run did not work on this branch, or its instructions were others."""
+    last = journal_reader.last_run(run.layout, ("run",))
+    made = last[1].worktree.made if last is not None else None
+    if last is None or made is None or made.branch != tree.branch:
+        return True
+    return task_file.is_another(run.layout.instructions, last[1].run.task)
 
 
 def _names_running_here(project: Project, layout: Layout) -> list[str]:

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from claude_iterate.core.events import WorktreeLeft, WorktreeMade
-from claude_iterate.core.formats import plural
+from claude_iterate.core.formats import join_names, plural
 from claude_iterate.core.rules import next_steps
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.project.git import Git, GitProblem
@@ -96,7 +96,7 @@ class Worktree(msgspec.Struct, frozen=True):
         """Its branch is checked out, and nothing is changed, untracked or half-done. A submodule is not looked into:
         that would run what its own settings name, and git removes no worktree with one."""
         files = git.ask("ls-files", "--stage", "-z").split(b"\0")
-        if _has_changes(git) or any(entry.startswith(_SUBMODULE) for entry in files):
+        if _changed_files(git) or any(entry.startswith(_SUBMODULE) for entry in files):
             return False
         if git.line("rev-parse", "--symbolic-full-name", "HEAD") != f"refs/heads/{self.branch}":
             return False
@@ -142,49 +142,79 @@ def find(root: Path, workspace: str, wanted: str, environ: Mapping[str, str]) ->
 
 class Remains(msgspec.Struct, frozen=True):
     """What there is of a worktree now. `top` is empty when it is gone; `commits` are those of its branch that the main
-    checkout does not have, None when there is no branch; `changed`: it has work that is not committed."""
+    checkout does not have, None when there is no branch; `files` are those whose work is not committed."""
 
     main: str
     top: str
     branch: str
     commits: int | None
-    changed: bool
+    files: tuple[str, ...]
 
     @property
     def merge(self) -> str:
         """The command that brings all of it into the main checkout; empty when there is nothing to merge."""
-        uncommitted_in = self.top if self.changed else ""
-        return next_steps.merge_command(self.main, self.branch, uncommitted_in) if self.changed or self.commits else ""
+        uncommitted_in = self.top if self.files else ""
+        is_work = self.branch and (self.files or self.commits)
+        return next_steps.merge_command(self.main, self.branch, uncommitted_in) if is_work else ""
 
     @property
     def description(self) -> str:
-        """`What stays: the worktree PATH, with work that is not committed; the branch B, with 2 commits to merge.`"""
+        """`the worktree PATH, with work that is not committed (a.txt); the branch B, with 2 commits to merge`"""
         more = f", with {plural(self.commits, 'commit')} to merge" if self.commits else ""
-        tree = f"the worktree {self.top}{', with work that is not committed' if self.changed else ''}"
-        branch = f"the branch {self.branch}{more}"
-        both = [tree] * bool(self.top) + [branch] * (self.commits is not None)
-        return f"What stays: {'; '.join(both)}."
+        named = f", with work that is not committed ({join_names(self.files)})" if self.files else ""
+        both = [f"the worktree {self.top}{named}"] * bool(self.top)
+        return "; ".join([*both, *[f"the branch {self.branch}{more}"] * (self.commits is not None)])
+
+    @property
+    def steps(self) -> str:
+        """What to do about it: the command that loses nothing comes first."""
+        merge = f"{'Commit and merge' if self.files else 'Merge'} it: {self.merge}" if self.merge else ""
+        return "; or remove it: ".join(filter(None, (merge, self.remove))) if merge else f"Remove it: {self.remove}"
 
     @property
     def remove(self) -> str:
         """The command that removes all of it, whatever it holds; empty when there is nothing left."""
         git = ["git", "-C", self.main]
-        tree = [*git, "worktree", "remove", *(["--force"] if self.changed else []), self.top]
+        tree = [*git, "worktree", "remove", *(["--force"] if self.files else []), self.top]
         branch = [*git, "branch", "-D" if self.commits else "-d", self.branch]
         return " && ".join([shlex.join(tree)] * bool(self.top) + [shlex.join(branch)] * (self.commits is not None))
 
 
 def remains(main: Path, path: str, branch: str, environ: Mapping[str, str]) -> Remains:
     """Look at what a run left in its worktree. What git cannot say is taken as gone."""
-    commits, top, changed = None, path if os.path.isdir(path) else "", False
+    commits, top = None, path if os.path.isdir(path) else ""
+    files: tuple[str, ...] = ()
     with contextlib.suppress(GitProblem, OSError, ValueError):
         commits = int(_git(main, environ).line("rev-list", "--count", f"HEAD..refs/heads/{branch}"))
-        changed = bool(top) and _has_changes(_git(Path(top), environ))
-    return Remains(str(main), top, branch, commits, changed)
+    with contextlib.suppress(GitProblem, OSError, ValueError):
+        files = _changed_files(_git(Path(top), environ)) if top else ()
+    return Remains(str(main), top, branch, commits, files)
 
 
-def _has_changes(git: Git) -> bool:
-    return bool(git.ask("status", "--porcelain", "--untracked-files=all", "--ignore-submodules=dirty"))
+def remains_of(root: Path, workspace: str, made: WorktreeMade | None, environ: Mapping[str, str]) -> Remains | None:
+    """What there is of the worktree of a workspace, whichever run left it; else of the one that was `made` for its last
+    run. None: nothing stays."""
+    top, branch = root / "claude-iterate" / FOLDER / workspace, ""
+    if not top.is_dir():
+        found = remains(root, made.path, made.branch, environ) if made is not None else None
+        return found if found is not None and found.remove else None
+    with contextlib.suppress(GitProblem, OSError):
+        branch = _checkouts(_git(root, environ)).get(os.path.realpath(top), "").removeprefix("refs/heads/")
+    return remains(root, str(top), branch, environ)
+
+
+def left_by_nobody(root: Path, workspaces: Iterable[str], environ: Mapping[str, str]) -> list[Remains]:
+    """Worktrees of workspaces that are gone."""
+    folder, known = root / "claude-iterate" / FOLDER, set(workspaces)
+    names = sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
+    found = (remains_of(root, name, None, environ) for name in names if name not in known)
+    return [left for left in found if left is not None]
+
+
+def _changed_files(git: Git) -> tuple[str, ...]:
+    """Files with changes that are not committed, new ones among them."""
+    said = git.ask("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=dirty")
+    return tuple(entry[3:] for entry in os.fsdecode(said).split("\0") if entry)
 
 
 def _refuse_obstacles(top: Path, branch: str, known: Mapping[str, str]) -> None:

@@ -265,7 +265,7 @@ def _merge(project: Project, last: RunView | None) -> str | None:
     if last is None or last.worktree is None:
         return None
     left = remains(project.root, last.worktree.path, last.worktree.branch, project.environ)
-    return (left if last.now is None else replace(left, changed=False)).merge or None
+    return (left if last.now is None else replace(left, files=())).merge or None
 
 
 def _last(records: RunRecords, newest: RunView | None, about: Metadata) -> RunView | None:

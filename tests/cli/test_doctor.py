@@ -75,6 +75,21 @@ def test_an_older_summary_is_found_and_repaired(typed: Type, project: Project) -
     assert json.loads(layout.metadata.read_bytes())["status"] == "completed"
 
 
+@pytest.mark.parametrize("with_journal", [False, True])
+def test_what_is_lost_with_torn_metadata_is_said(typed: Type, project: Project, with_journal: bool) -> None:
+    """The settings, with the checks, and where the torn file is."""
+    layout = project.create("w")
+    layout.instructions.write_text("- one")
+    if with_journal:
+        journal(layout, RunFinished("completed", "because"), running=False)
+    layout.metadata.write_bytes(layout.metadata.read_bytes()[:20])
+    answer = typed("doctor", "--fix")
+    torn = layout.folder / ".metadata.json.bak"
+    assert "settings are lost, its checks and permissions among them" in answer.out
+    assert f"what is left of them is in {torn}" in answer.out
+    assert torn.stat().st_size == 20
+
+
 def test_missing_claude_counts(claude: Path, typed: Type) -> None:
     """Exit 1 and how to get it."""
     claude.unlink()

@@ -275,7 +275,7 @@ def test_a_claim_that_the_run_leaves_behind_is_mentioned() -> None:
     """One that nobody looked at, and one that did not hold."""
     known = facts(0, checks=("x",))
     left = ended(known, IterationFinished(1, OK, DONE), StopRequested("SIGINT"))
-    assert left.about_claim == "Claude reported completion; it was not checked: claude-iterate verify t"
+    assert left.about_claim == f"{NOT_CHECKED} --checks-only"
     claim = (IterationFinished(1, OK, DONE), VerificationFinished(1, False, RED))
     refuted = ended(facts(0, checks=("x",), max_attempts=3, max_iterations=1), *claim)
     assert refuted.reason == "max_iterations"
@@ -450,7 +450,7 @@ FAILED = replace(BLOCKED, claim=Claim(1, VerificationFinished(1, False, "red")))
 @pytest.mark.parametrize(
     ("state", "known", "reason", "expected"),
     [
-        (CLAIMED, CHECKS, "interrupted", NOT_CHECKED),
+        (CLAIMED, CHECKS, "interrupted", f"{NOT_CHECKED} --checks-only"),
         (CLAIMED, BOTH, "duration", NOT_CHECKED),
         (CHECKED, BOTH, "budget", NOT_REVIEWED),
         (CLAIMED, facts(0, auto_verify=True), "budget", NOT_CHECKED),

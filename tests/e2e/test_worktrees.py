@@ -247,3 +247,22 @@ def test_several_runs_name_what_is_to_merge(repository: Loop) -> None:
         merge = f" && git -C {shlex.quote(str(repository.root))} merge claude-iterate/{name}\n"
         _, stays, command = done.err.partition(f"{name}: The worktree stays: it has work that is not committed. ")
         assert (bool(stays), merge in command) == (True, True)
+
+
+def test_work_of_another_task_is_never_continued_unseen(repository: Loop) -> None:
+    """Whichever run left it, `archive save`, `clean`, `doctor` and a run of a new task name the worktree, its files
+    and, first, the command that commits and merges them; a second run of the same task does not."""
+    loop = repository
+    loop.script([{"init": {}}, {"shell": "echo left > left.txt"}, *DONE[1:]])
+    assert loop.run("--worktree").code == 0
+    assert "from before this task" not in loop.run("--worktree", "--again").err
+    assert loop.run("--again", "-m", "1").code == 0
+    stays = f"the worktree {top(loop)}, with work that is not committed (left.txt); the branch {BRANCH}"
+    merge = f"Commit and merge it: git -C {top(loop)} add -A && "
+    assert f"Not in the archive: {stays}. {merge}" in loop.call("archive", "save", "my-task", "--keep").err
+    assert f"What stays: {stays}. {merge}" in loop.call("clean", "my-task", "--force", "--no-archive").err
+    assert f"no workspace uses {stays}\n    {merge}" in loop.call("doctor").out
+    loop.make("- another task\n")
+    done = loop.run("--worktree")
+    assert f"The run continues with work from before this task: {stays}." in done.err
+    assert "worktrees:" not in loop.call("doctor").out

@@ -13,10 +13,13 @@ from claude_iterate.cli.command_table import group
 from claude_iterate.cli.invocation import Invocation, on_terminal
 from claude_iterate.cli.output import printable
 from claude_iterate.core.formats import moment, plural, size
-from claude_iterate.project.worktrees import remains
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.project.worktrees import Remains, remains_of
 from claude_iterate.text import local_times
 from claude_iterate.workspace import archives, journal_reader
 from claude_iterate.workspace.files.folders import remove
+from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import run_lock
 
 
@@ -42,6 +45,7 @@ def save(invocation: Invocation, name: str, keep: bool, force: bool) -> None:
     layout = project.layout(name)
     if on_terminal() and not (keep or force):
         options.confirm_deletion(name, f"Archive and delete {layout.folder}? (--keep does not delete it)", "")
+    last = journal_reader.last_run(layout, ("run",))
     with run_lock.hold(layout.lock, name, "archive"):
         saved = archives.save(layout, project.archive_folder)
         if not keep:
@@ -54,8 +58,12 @@ def save(invocation: Invocation, name: str, keep: bool, force: bool) -> None:
         "outsideLinks": saved.outside_links,
         "leftOut": saved.left_out,
     }
-    output.answer(document, f"Archived {name}: {saved.path}{'' if keep else '; the workspace is deleted'}")
+    left = _worktree_left(project, layout, last)
+    said = f"Archived {name}: {saved.path}{'' if keep else '; the workspace is deleted'}"
+    output.answer(document | _steps(left), said)
     _warn_about(saved)
+    if left is not None:
+        output.note(f"Not in the archive: {left.description}. {left.steps}")
 
 
 @options.command("clean", name_required=True)
@@ -74,16 +82,14 @@ def clean(invocation: Invocation, name: str, force: bool, no_archive: bool) -> N
     with run_lock.hold(layout.lock, name, "clean"):
         saved = None if no_archive else archives.save(layout, project.archive_folder)
         remove(layout.folder)
-    made = last[1].worktree.made if last is not None else None
-    left = remains(project.root, made.path, made.branch, project.environ) if made is not None else None
-    to_remove = left.remove if left is not None else ""
+    left = _worktree_left(project, layout, last)
     document = {"name": name, "deleted": str(layout.folder), "archive": str(saved.path) if saved else None}
     kept = f"; its archive is {saved.path}" if saved else ", without an archive."
-    output.answer(document | {"remove": to_remove or None}, f"Deleted {name}{kept}")
+    output.answer(document | _steps(left), f"Deleted {name}{kept}")
     if saved:
         _warn_about(saved)
-    if left is not None and to_remove:
-        output.note(f"{left.description} Remove it: {to_remove}")
+    if left is not None:
+        output.note(f"What stays: {left.description}. {left.steps}")
 
 
 @options.command("list", workspace=False)
@@ -206,6 +212,16 @@ def _print(found: dict[str, Any]) -> None:
         links = ", ".join(found["outsideLinks"][:3])
         output.warn(f"Holds links that lead outside ({links}); `restore` needs --outside-links.")
     output.note(f"Restore it: claude-iterate archive restore {found['name']}")
+
+
+def _worktree_left(project: Project, layout: Layout, last: tuple[str, RunState] | None) -> Remains | None:
+    """What stays of the worktree of a workspace, of which this was the last run."""
+    return remains_of(project.root, layout.name, last[1].worktree.made if last is not None else None, project.environ)
+
+
+def _steps(left: Remains | None) -> dict[str, str | None]:
+    """The commands that merge and remove what stays, for programs."""
+    return {"merge": left.merge or None, "remove": left.remove or None} if left else {"merge": None, "remove": None}
 
 
 def _warn_about(saved: archives.Saved) -> None:
