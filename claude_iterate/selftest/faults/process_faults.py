@@ -143,6 +143,11 @@ FAULTS = {
         says=("Segmentation fault",),
         events={"AgentExited code=139": 3},
     ),
+    "exit-1-after-work": Fault(
+        "exit code 1 after a good result and a report",
+        "Finished work would count as a failure.",
+        ([*finish(), {"exit": 1}],),
+    ),
     "claude-gone": Fault(
         "the program is gone for some seconds during the run",
         "An update of Claude Code would end the work of a night.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 from claude_iterate.selftest.harness.fault import Expected, Fault, FaultProject
 from claude_iterate.selftest.harness.script_steps import COMPLETE, UNFINISHED, Step, finish, proceed, report_nothing
@@ -17,6 +18,20 @@ def _write(text: str, path: str = ".status.json", in_place: bool = True) -> Step
 
 def _add_claim(project: FaultProject) -> None:
     project.layout.status.write_text(_CLAIM)
+
+
+def _link_to_claim(project: FaultProject) -> None:
+    (project.root / "elsewhere.json").write_text(_CLAIM)
+    project.layout.status.symlink_to(project.root / "elsewhere.json")
+
+
+def _no_report(
+    what: str, danger: str, *between: Step, prepare: Callable[[FaultProject], None] = lambda _project: None
+) -> Fault:
+    """Good calls in which Claude reports nothing and changes nothing: the second one ends the run."""
+    idle, after_two = Expected("no_progress", 1, ("ok", "ok")), {"stop.no_progress": 2}
+    says = ("Iteration 1: Claude wrote no report", "No progress in 2 iterations in a row")
+    return Fault(what, danger, (report_nothing(*between),), idle, settings=after_two, prepare=prepare, says=says)
 
 
 FAULTS = {
@@ -43,14 +58,38 @@ FAULTS = {
             ),
         ),
     ),
-    "status-stale": Fault(
-        "a claim of completion from last week",
-        "A new run would end at once.",
-        (report_nothing(),),
-        Expected("no_progress", 1, ("ok", "ok")),
-        settings={"stop.no_progress": 2},
-        prepare=_add_claim,
-        says=("Iteration 1: Claude wrote no report", "No progress in 2 iterations in a row"),
+    "status-missing": _no_report("no status file", "The run would crash, or treat a missing report as success."),
+    "status-huge": Fault(
+        "a status file of 2 MB",
+        "A mistake of the model would fill the memory or end the run.",
+        (report_nothing(_write('{"complete": true, "notes": "' + "x" * 2_000_000 + '"}')), finish()),
+        TWICE,
+    ),
+    "status-wrong-types": Fault(
+        "wrong types in every optional field",
+        "A finished task would never end because of a mistake in its report.",
+        (
+            report_nothing(
+                {"status": {"complete": True, "progress": "9 of 9", "worked": "yes", "summary": 5, "blockers": {}}}
+            ),
+        ),
+    ),
+    "status-untrue-types": Fault(
+        "`complete` as a text",
+        'The text "false" would end the task.',
+        (report_nothing({"status": {"complete": "true"}}), finish()),
+        TWICE,
+    ),
+    "status-folder": _no_report(
+        "a folder in place of the status file",
+        "A mistake of the model would crash the runner.",
+        _write("x", ".status.json/x"),
+    ),
+    "status-link": _no_report(
+        "a link to an old claim in another folder", "A stale claim would end the task.", prepare=_link_to_claim
+    ),
+    "status-stale": _no_report(
+        "a claim of completion from last week", "A new run would end at once.", prepare=_add_claim
     ),
     "status-replaced": Fault(
         "a report that is replaced, removed and written again",
@@ -71,6 +110,13 @@ FAULTS = {
         says=("Instructions changed; iteration 2 uses the new text",),
         logs=("INSTRUCTIONS (changed)",),
         prompts={2: "a new and better task"},
+    ),
+    "instructions-gone": Fault(
+        "Claude deletes the instructions",
+        "The night would end, or Claude would work without a task.",
+        (proceed({"remove": "INSTRUCTIONS.md"}), finish()),
+        TWICE,
+        says=("Restored INSTRUCTIONS.md, which was deleted during iteration 1",),
     ),
     "workspace-gone": Fault(
         "Claude deletes the whole workspace",

@@ -38,9 +38,18 @@ def _denial(*report: Step) -> list[Step]:
     return [INIT, message("Denied."), *report, {"result": {"permission_denials": [denial], "total_cost_usd": 0.01}}]
 
 
+def _failing_result(subtype: str) -> list[Step]:
+    return [INIT, {"result": {"subtype": subtype, "is_error": True, "total_cost_usd": 0.01}}]
+
+
+def _window(**info: object) -> Step:
+    return {"event": {"type": "rate_limit_event", "rate_limit_info": info}}
+
+
 ONCE = Expected(outcomes=("usage_limit", "ok"))
 _LIMIT = "You've hit your session limit"
 _WORDS = "We hit the 5-hour limit, resets 3pm. API Error: 429 usage limit reached|1999999999"
+_NEARLY_USED_UP = {"rateLimitType": "five_hour", "utilization": 0.97, "overageStatus": "rejected"}
 _PROBE = 300.0
 """How long a run waits before it tries again when the reset is unknown."""
 
@@ -59,6 +68,18 @@ FAULTS = {
         (api_error("Invalid API key · Fix external API key", 401, "authentication_failed"),),
         FAILED,
         says=("Invalid API key", "ANTHROPIC_API_KEY"),
+    ),
+    "http-403": Fault(
+        "the account may not do this",
+        "The run would retry without end, or give no useful message.",
+        (api_error("Failed to authenticate. API Error: 403 Request not allowed", 403, "authentication_failed"),),
+        FAILED,
+        says=("403",),
+    ),
+    "http-500": _lapse("the server fails", api_error("API Error: 500 Internal server error.", 500, "server_error")),
+    "refused": _lapse(
+        "the connection is refused",
+        api_error("API Error: Unable to connect to API (ConnectionRefused)", None, "server_error"),
     ),
     "http-429": _lapse(
         "a throttle that is not a usage limit",
@@ -133,5 +154,54 @@ FAULTS = {
         ONCE,
         intervention=interventions.request("retry", once="WaitStarted"),
         checks=(waits_between(_PROBE - 60, _PROBE + 1),),
+    ),
+    "limit-and-stop": Fault(
+        "a usage limit when the settings say stop",
+        "A user who wants the run to end would find it waiting.",
+        (usage_limit(_LIMIT, 3600),),
+        Expected("usage_limit", 7, ("usage_limit",)),
+        settings={"limits.on_usage_limit": "stop"},
+        flags=("--detailed-exit-code",),
+        says=(_LIMIT,),
+    ),
+    "limit-warning": Fault(
+        "a window that is nearly used up, without overage",
+        "A warning would be mistaken for a limit, and hours would be lost.",
+        (
+            proceed(_window(status="allowed", **_NEARLY_USED_UP)),
+            finish(_window(status="allowed_warning", **_NEARLY_USED_UP)),
+        ),
+        Expected(outcomes=("ok", "ok")),
+        events={"WaitStarted": 0},
+    ),
+    "reserve-reached": Fault(
+        "little is left of a window, reported only in the list of all windows",
+        "The run would use up the reserve that the user needs during the day.",
+        (proceed(_window(status="allowed", unifiedWindows={"five_hour": {"utilization": 0.9}})),),
+        Expected("reserve", 1, ("ok",)),
+        settings={"limits.reserve": {"five_hour": 20}},
+        says=("10% of the five_hour window is left",),
+    ),
+    "iteration-money-spent": Fault(
+        "one iteration reaches its cost limit",
+        "One expensive item would end the run.",
+        (_failing_result("error_max_budget_usd"), finish()),
+        Expected(outcomes=("budget", "ok")),
+        settings={"limits.max_cost_per_iteration_usd": 0.01},
+        costs=0.02,
+    ),
+    "money-spent": Fault(
+        "the budget is used up before the task is done",
+        "The run would cost more than allowed.",
+        (proceed(),),
+        Expected("budget", 1, ("ok", "ok")),
+        flags=("--max-cost", "0.02"),
+        costs=0.02,
+    ),
+    "turn-limit": Fault(
+        "Claude reaches its turn limit",
+        "A normal end would count as a failure.",
+        (_failing_result("error_max_turns"), finish()),
+        Expected(outcomes=("max_turns", "ok")),
     ),
 }

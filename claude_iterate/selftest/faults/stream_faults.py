@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+import json
+
 from claude_iterate.selftest.harness.fault import Expected, Fault, FaultProject
-from claude_iterate.selftest.harness.script_steps import COMPLETE, INIT, Step, finish, message
+from claude_iterate.selftest.harness.script_steps import COMPLETE, INIT, UNFINISHED, Step, finish, message
 
 LONG_TASK = "- one line of a very long task, with {{ braces }} and $& in it\n" * 4000
 _STACK = "".join(f"    at step{number:03} (node:internal/process:{number}:1)\n" for number in range(88))
@@ -31,6 +34,15 @@ _FIRST: Step = {"result": {"result": "first"}}
 _SECOND: Step = {"result": {"result": "second"}}
 _TASK_ENDS: Step = {"event": {"type": "system", "subtype": "task_notification", "task_id": "t", "status": "completed"}}
 
+
+def _in_pieces(event: object) -> list[Step]:
+    """An event in pieces that end in the middle of characters."""
+    line = f"{json.dumps(event, ensure_ascii=False)}\n".encode()
+    cuts = [0, *(place for place, byte in enumerate(line) if byte >= 0x80), len(line)]
+    pieces = (line[start:end].decode("utf-8", "surrogateescape") for start, end in itertools.pairwise(cuts))
+    return [step for piece in pieces for step in ({"raw": piece}, {"sleep": 0.02})]
+
+
 FAULTS = {
     "long-prompt": Fault(
         "instructions of 250 KB",
@@ -56,6 +68,32 @@ FAULTS = {
         "A stream without line ends would fill the memory.",
         (finish({"flood": {"lines": 1, "bytes": 150_000_000}}),),
         events={"GarbageSeen": 1},
+    ),
+    "invalid-utf8": Fault(
+        "bytes that are not UTF-8",
+        "One invalid byte in the output of a tool would end the run.",
+        (finish({"raw": "\udcff\udcfe\udcc3(\udcc3(\n"}),),
+    ),
+    "nul-bytes": Fault(
+        "NUL bytes between and within lines",
+        "A binary file in Claude's output would end the run.",
+        (finish({"raw": "\0\0\0\n"}, message("a \0 in a sentence")),),
+    ),
+    "split-characters": Fault(
+        "characters that arrive in pieces",
+        "The log would garble every language but English.",
+        (finish(*_in_pieces(message("größer ☃ \U0001f600 snow")["event"])),),
+        logs=("größer ☃ \U0001f600 snow",),
+    ),
+    "stderr-1-mb": Fault(
+        "1 MB on standard error",
+        "Claude would block on a full pipe.",
+        (finish({"flood": {"stream": "stderr", "lines": 10_000, "bytes": 100}}),),
+    ),
+    "stderr-one-line": Fault(
+        "1 MB on standard error without a line end",
+        "A progress bar would fill the memory or the log.",
+        (finish({"flood": {"stream": "stderr", "lines": 1, "bytes": 1_000_000}}),),
     ),
     "stderr-then-crash": Fault(
         "1 MB on standard error, then the reason of a crash",
@@ -101,6 +139,31 @@ FAULTS = {
         "An interrupted iteration would count as done.",
         ([INIT, message("I am nearly"), {"exit": 0}], finish()),
         Expected(outcomes=("crash", "ok")),
+    ),
+    "result-twice": Fault(
+        "two results in one call",
+        "The cost of an iteration would be counted twice.",
+        ([INIT, {"result": {"total_cost_usd": 0.5}}, COMPLETE, {"result": {"total_cost_usd": 0.75}}],),
+        costs=0.75,
+    ),
+    "result-unended": Fault(
+        "a result without a line end",
+        "The run would wait for the rest of the line and lose the result.",
+        ([INIT, COMPLETE, {"raw": '{"type":"result","subtype":"success","is_error":false,"result":"bye"}'}],),
+    ),
+    "odd-costs": Fault(
+        "costs that are negative, texts, or absurdly large",
+        "One bad number would use up the budget, or refund it.",
+        (
+            [INIT, UNFINISHED, {"result": {"total_cost_usd": -5}}],
+            [INIT, UNFINISHED, {"result": {"total_cost_usd": "0.50"}}],
+            [INIT, UNFINISHED, {"result": {"total_cost_usd": 1e300}}],
+            finish(),
+        ),
+        Expected(outcomes=("ok", "ok", "ok", "ok")),
+        # None of them is a price. They are unknown, and the sum is called a lower bound.
+        costs=0.01,
+        flags=("--max-cost", "1"),
     ),
     "result-late": Fault(
         "a result, a background task that continues, a second result",

@@ -119,7 +119,7 @@ FAULTS = {
         _DELAYED,
         (proceed(), finish()),
         Expected(outcomes=("ok", "ok")),
-        prepare=interventions.receiver(listens=True),
+        prepare=interventions.receiver(),
     ),
     "webhook-dead": Fault(
         "an address where nothing listens",
@@ -129,6 +129,13 @@ FAULTS = {
         prepare=interventions.receiver(listens=False),
         intervention=interventions.during(once="Warned"),
         says=("Notifications to",),
+    ),
+    "webhook-500": Fault(
+        "a receiver that answers with errors",
+        _DELAYED,
+        (proceed(), finish()),
+        Expected(outcomes=("ok", "ok")),
+        prepare=interventions.receiver(answers=True),
     ),
     "two-runs": Fault(
         "a second run in the same workspace",

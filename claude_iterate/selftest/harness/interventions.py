@@ -6,11 +6,12 @@ import os
 import pty
 import resource
 import signal
-import socket
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 from claude_iterate.selftest.harness.fault import FaultProject, Intervention
@@ -168,13 +169,17 @@ def may_write_anywhere() -> str:
         return "this user may write anywhere" if os.access(folder, os.W_OK) else ""
 
 
-def receiver(listens: bool) -> Callable[[FaultProject], None]:
-    """Notifications go to one that listens and never answers, or an address where nothing listens."""
+def receiver(listens: bool = True, answers: bool = False) -> Callable[[FaultProject], None]:
+    """Notifications go to one that refuses them, to one that listens and never answers, or to an address where nothing
+    listens."""
 
     def prepare(project: FaultProject) -> None:
-        server = socket.create_server(("127.0.0.1", 0))
-        project.env["CLAUDE_ITERATE_NOTIFY__URL"] = f"http://127.0.0.1:{server.getsockname()[1]}/"
+        server = HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)  # it knows no POST
+        project.env["CLAUDE_ITERATE_NOTIFY__URL"] = f"http://127.0.0.1:{server.server_port}/"
         project.env["CLAUDE_ITERATE_NOTIFY__EVENTS"] = "all"
-        project.closing.callback(server.close) if listens else server.close()
+        if answers:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            project.closing.callback(server.shutdown)
+        project.closing.callback(server.server_close) if listens else server.server_close()
 
     return prepare
