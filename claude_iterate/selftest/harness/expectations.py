@@ -162,10 +162,10 @@ def second_is_refused(project: FaultProject, _done: Done) -> str:
     return "" if named else "the second run did not name the first"
 
 
-def record_is_there(project: FaultProject, done: Done) -> str:
-    """The log that the run names is whole, and what Claude printed in the last iteration was kept."""
+def record_is_there(project: FaultProject, _done: Done) -> str:
+    """The log is whole, and what Claude printed in the last iteration was kept."""
     log = project.log()
-    if project.layout.logs()[-1].name not in done.out or "RUN METADATA" not in log or "RUN FINISHED" not in log:
+    if "RUN METADATA" not in log or "RUN FINISHED" not in log:
         return "the log is not whole"
     last = project.events("IterationFinished")[-1]["number"]
     raw = Path(project.layout.raw(project.layout.run_ids()[-1], f"{last:04d}"))
