@@ -23,6 +23,7 @@ from claude_iterate.workspace.files.untrusted_files import refuse_links_out
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import notes, status_file
+from claude_iterate.workspace.task_file import LARGEST, LONG_MATERIAL
 
 ANY_ID = "<the id of the iteration>"
 """Stands in the log for the id that a report is asked to have."""
@@ -34,6 +35,8 @@ def read_instructions(layout: Layout) -> str:
     try:
         if not stat.S_ISREG(path.stat().st_mode):  # to read a pipe would be to wait
             raise WorkspaceProblem(f"{path} is not a regular file.", again)
+        if path.stat().st_size > LARGEST:
+            raise WorkspaceProblem(f"{path} is larger than 10 MB.", LONG_MATERIAL)
         text = path.read_bytes().decode("utf-8")
     except FileNotFoundError:
         raise WorkspaceProblem(

@@ -165,7 +165,12 @@ def _git(project: Project) -> Iterator[Finding]:
     if shutil.which("git", path=project.environ.get("PATH")) is None:
         yield Finding("git", "warning", "not found", "Install git, so that you can see and undo what Claude changes.")
     elif not any((folder / ".git").exists() for folder in (project.root, *project.root.parents)):
-        yield Finding("git", "warning", f"{project.root} is not a repository", "Make it one: git init")
+        home = project.environ.get("HOME")
+        if home and project.root.resolve() == Path(home).resolve():
+            fix = "Go to the folder of your project first, or name it: claude-iterate -C DIR doctor"
+            yield Finding("git", "warning", f"{project.root} is your home folder", fix)
+        else:
+            yield Finding("git", "warning", f"{project.root} is not a repository", "Make it one: git init")
     else:
         yield Finding("git", "ok", "the project is a repository")
 
@@ -270,7 +275,11 @@ def _last_run(layout: Layout, check: str, about: Metadata) -> Iterator[Finding]:
     journals = metadata_updates.refresh_from_journals(layout, about)
     if journals != about and not journals.is_running:
         older = metadata.has_newer_runs(about, layout)
-        why = "git may have put back an older one" if older else "it was killed before it could write that"
+        why = (
+            "git may have put back an older one"
+            if older
+            else "it was killed, or the disk was full, before it could write that"
+        )
         message = f"its last run ended, and .metadata.json does not say so: {why}"
         yield Finding(check, "warning", message, FIX, lambda: _catch_up(check, layout))
 

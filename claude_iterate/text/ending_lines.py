@@ -39,7 +39,7 @@ def closing(finished: RunFinished, state: RunState, log: str = "", brief: bool =
     known = points(finished, state)
     if len(known) > _POINTS:
         shown = _POINTS - 1  # a line of its own tells of the others, so that each command can be pasted
-        known = [*known[:shown], f"({len(known) - shown} more lines: see `logs`)"]
+        known = [*known[:shown], f"({len(known) - shown} more lines: claude-iterate logs {state.run.workspace})"]
     return Closing(
         f"{sign(finished)} {finished.cause}",
         tuple(f"  {point}" for point in known),

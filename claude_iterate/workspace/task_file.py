@@ -11,6 +11,10 @@ from claude_iterate.core.rules.facts import Facts
 from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.files.untrusted_files import LARGE
 
+LARGEST = 10_000_000
+"""Bytes that INSTRUCTIONS.md may have: Claude reads all of it in each iteration."""
+LONG_MATERIAL = "Put long material into files of its own, and name them there."
+
 
 def current_identity(instructions: Path) -> str:
     """The identity of the task (`core.fingerprints`), or that it cannot be read."""

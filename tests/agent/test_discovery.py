@@ -83,6 +83,9 @@ def test_one_that_is_not_there_is_named_as_the_seed_does() -> None:
     with pytest.raises(AgentProblem, match="Claude CLI not found") as caught:
         discovery.find(claude("no-such-program"), {"PATH": "/nowhere"}, Path("/"))
     assert "claude.command" in caught.value.hint
+    with pytest.raises(AgentProblem) as caught:
+        discovery.find(claude("sh -c exit"), {"PATH": "/nowhere"}, Path("/"))
+    assert """claude-iterate config claude.command '["sh", "-c", "exit"]'""" in caught.value.hint
 
 
 def test_one_that_is_no_program(tmp_path: Path) -> None:

@@ -141,6 +141,14 @@ def test_a_full_disk_is_found(typed: Type, project: Project, monkeypatch: pytest
     assert "No space left on device" in findings(answer)["workspaces"]["message"]
 
 
+def test_the_home_folder_is_not_made_a_repository(typed: Type, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Elsewhere `git init` is the advice."""
+    assert "Make it one: git init" in typed("doctor").out
+    monkeypatch.setenv("HOME", str(folder))
+    said = typed("doctor").out
+    assert (f"{folder} is your home folder" in said, "git init" in said) == (True, False)
+
+
 def test_the_last_line_counts_problems_and_warnings(typed: Type, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Warnings are not called errors, and are not hidden by a good word."""
     (folder / ".git").mkdir()
@@ -242,7 +250,10 @@ def test_a_run_that_ended_was_not_killed(typed: Type, layout: Layout) -> None:
     (row,) = typed("list", "--json").document["workspaces"]
     assert (row["status"], row["iterations"], row["reason"]) == ("completed", 1, "completed")
     told = typed("doctor").out
-    assert ("was killed before it could write" in told, "its last run was killed" in told) == (True, False)
+    assert (
+        "it was killed, or the disk was full, before it could write" in told,
+        "its last run was killed" in told,
+    ) == (True, False)
     assert json.loads(layout.metadata.read_text())["run"]["state"] == "running"
     assert f"how run {RUN} ended" in typed("doctor", "--fix").out
     document = json.loads(layout.metadata.read_text())

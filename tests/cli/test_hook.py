@@ -43,6 +43,18 @@ def test_list_names_all_in_their_order(typed: Type, hooks: Path, project: Projec
     assert "claude-iterate/hooks/started is not run" in typed("doctor").out
 
 
+def test_nearly_the_name_of_a_hook_is_reported(typed: Type, hooks: Path) -> None:
+    """Unless the hook is there, too: then it may be its helper. Other files are nobody's business."""
+    write(hooks / "iteration_finish", "true")
+    for name in ("finished", "finished.sh", "library.sh", "started.disabled"):
+        write(hooks / name, "true")
+    said = typed("hook", "list", "-w", "w")
+    folder = "claude-iterate/hooks"
+    assert f"mv {folder}/iteration_finish {folder}/iteration_finished" in said.err
+    assert said.err.count("mv ") == 1
+    assert f"{folder}/iteration_finish is not run: its name is not iteration_finished" in typed("doctor").out
+
+
 def test_list_without_hooks_says_where_they_go(typed: Type, hooks: Path) -> None:
     """And which names they have."""
     said = typed("hook", "list")

@@ -94,9 +94,9 @@ def test_bad_text_makes_nothing(
     assert list(folder.iterdir()) == []
 
 
-@pytest.mark.parametrize("source", ["missing.md", "."])
+@pytest.mark.parametrize("source", ["missing.md", ".", "/dev/zero"])
 def test_bad_source_makes_nothing(typed: Type, folder: Path, source: str) -> None:
-    """A missing file and a folder are told."""
+    """A missing file, a folder, and one without an end: each is named."""
     answer = typed("setup", "w", "--from", source)
     assert answer.code == 2
     assert source in answer.err

@@ -103,7 +103,7 @@ def test_every_condition_is_told_apart(typed: Type, project: Project) -> None:
     assert typed("list", "--status", "nonsense").code == 2
     text = typed("list")
     assert " killed " in text.out
-    assert "claude-iterate doctor --fix" in text.err
+    assert "See how to repair what is damaged: claude-iterate doctor\n" in text.err
 
 
 def states(answer: Answer) -> dict[str, str]:

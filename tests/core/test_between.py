@@ -367,7 +367,9 @@ def test_a_failed_proof_ends_the_run_only_when_no_attempt_is_left() -> None:
     assert (ended.reason, ended.detail) == ("verification_failed", "tests fail")
     assert "show t" in ended.advice
     second = replace(state, claim=Claim(2, RED))
-    assert finish(second, facts(0, checks=("x",), max_attempts=2)).reason == "verification_failed"
+    gave_up = finish(second, facts(0, checks=("x",), max_attempts=2))
+    assert gave_up.reason == "verification_failed"
+    assert "It gave up after 2 failed claims (`verification.max_attempts`)." in gave_up.advice
 
 
 @pytest.mark.parametrize(("failures", "words"), [(1, "1 iteration failed"), (2, "2 iterations in a row failed")])

@@ -80,6 +80,7 @@ SPOILED: dict[str, tuple[Callable[[Loop], object], list[str]]] = {
         ["Instructions not found. Run setup first: claude-iterate setup my-task"],
     ),
     "empty": (instructions(b" \n\t"), ["is empty"]),
+    "too long": (instructions(b"x" * 10_000_001), ["is larger than 10 MB", "files of its own"]),
     "not text": (instructions(b"caf\xe9"), ["not valid UTF-8"]),
     "torn metadata": (metadata('{"name": "my-ta'), [INIT]),
     "no table": (metadata('{"format": 3, "name": "my-task", "config": []}'), ["`config` must be an object", INIT]),

@@ -76,7 +76,7 @@ def test_the_checkout_is_untouched_and_the_branch_is_kept(repository: Loop) -> N
     assert not top(loop).exists()
     assert loop.git("log", "--format=%s", BRANCH).split() == ["work", "first"]
     assert f"  Merge it: {merge}\n" in loop.call("show", "my-task").out
-    assert f"my-task works on the branch {BRANCH}" in loop.call("list").out
+    assert f"The last run of my-task worked on the branch {BRANCH}, in a worktree." in loop.call("list").out
     assert loop.run("--worktree", "--again", "--accept-changes").code == 0
     assert [event["again"] for event in loop.events("WorktreeMade") if "again" in event] == [True]
     assert loop.git("log", "--format=%s", BRANCH).split() == ["work", "work", "first"]

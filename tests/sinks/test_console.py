@@ -164,7 +164,7 @@ def test_the_closing_lines_are_cause_what_to_know_figures_and_next_step() -> Non
     for advice, between in (
         ("Log in: claude", ["  Log in: claude", figures]),
         ("Log in: claude\nOr: edit", ["  Log in: claude", "  Or: edit"]),
-        ("Log in: claude\nOr: edit\nOr: ask", ["  Log in: claude", "  (2 more lines: see `logs`)"]),
+        ("Log in: claude\nOr: edit\nOr: ask", ["  Log in: claude", "  (2 more lines: claude-iterate logs my-task)"]),
     ):
         out, _ = play(
             started(max_iterations=5),

@@ -5,7 +5,9 @@ So a missing, broken or hanging Claude is noticed before anything is written.
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -70,6 +72,9 @@ def _program(name: str, environ: Mapping[str, str], root: Path) -> str:
     )
     if name != "claude":
         hint = f"`claude.command` is {name!r}; see: claude-iterate config claude.command"
+        if " " in name:
+            words = shlex.quote(json.dumps(name.split()))
+            hint += f". To give it arguments, make it a list: claude-iterate config claude.command {words}"
     raise AgentProblem("Claude CLI not found. Make sure 'claude' is installed and in PATH.", hint)
 
 

@@ -141,7 +141,7 @@ def show(invocation: Invocation, archive_name: str) -> None:
     "--outside-links", help="Also restore symlinks that lead out of the workspace. Only for your own archives."
 )
 def restore(invocation: Invocation, archive_name: str, workspace: str | None, outside_links: bool) -> None:
-    """Restore the workspace in ARCHIVE as WORKSPACE; without WORKSPACE, under its old name.
+    """Restore the workspace in ARCHIVE, or as WORKSPACE.
 
     If ARCHIVE is the name of a workspace, its newest archive is restored. The archive stays.
 

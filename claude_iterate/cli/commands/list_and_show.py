@@ -46,9 +46,10 @@ def list_workspaces(invocation: Invocation, status: str | None) -> None:
         output.table([_line(row, now) for row in chosen], head, 1, [tone(row.state, row.known_by) for row in chosen])
         for row in chosen:
             if row.branch:
-                output.result(f"{row.name} works on the branch {output.sanitize(row.branch)}, in a worktree.")
+                branch = output.sanitize(row.branch)
+                output.result(f"The last run of {row.name} worked on the branch {branch}, in a worktree.")
         if any(row.status == "damaged" for row in chosen):
-            output.warn("Repair what is damaged: claude-iterate doctor --fix")
+            output.warn("See how to repair what is damaged: claude-iterate doctor")
     elif view.workspaces:
         output.note(f"No workspace is {status}.")
     else:

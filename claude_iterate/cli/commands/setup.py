@@ -21,6 +21,7 @@ from claude_iterate.text.ending_lines import next_run
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
+from claude_iterate.workspace.task_file import LARGEST, LONG_MATERIAL
 
 _SCISSORS = "<!-- Everything below this line is left out. -->"
 _START = """# Task
@@ -176,7 +177,8 @@ def _read_instructions(name: str, source: str | None, before: bytes | None) -> b
     where = f"The instructions in {source}"
     if source is not None and source != "-":
         try:
-            data = Path(source).read_bytes()
+            with Path(source).open("rb") as file:
+                data = file.read(LARGEST + 1)
         except (OSError, ValueError) as error:
             said = error.strerror if isinstance(error, OSError) else str(error)
             raise UsageProblem(
@@ -186,10 +188,12 @@ def _read_instructions(name: str, source: str | None, before: bytes | None) -> b
         return _open_editor(before)
     else:
         where = "The instructions in standard input"
-        data = sys.stdin.buffer.read() if sys.stdin is not None else b""
+        data = sys.stdin.buffer.read(LARGEST + 1) if sys.stdin is not None else b""
         if not data.strip():
             hint = f"Give a file: claude-iterate setup {name} --from FILE"
             raise UsageProblem("No instructions came on standard input.", hint)
+    if len(data) > LARGEST:
+        raise UsageProblem(f"{where} are larger than 10 MB.", LONG_MATERIAL)
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:

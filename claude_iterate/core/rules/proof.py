@@ -123,7 +123,8 @@ def proof_failed(state: RunState, facts: Facts) -> Verdict | None:
     step = line.about("run") if facts.only_verify and not has_no_verdict(state.proof.findings) else ""
     if state.proof.changes and facts.refuses_tampering:  # no claim can hold as it is
         step = line.repeat((ACCEPT,))
-    advice = f"See the evidence: {line.about('show')}"
+    gave_up = f"It gave up after {plural(allowed, 'failed claim')} (`verification.max_attempts`). "
+    advice = f"{'' if facts.only_verify else gave_up}See the evidence: {line.about('show')}"
     return Finish("verification_failed", state.proof.findings, advice, next=step)
 
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
 from claude_iterate.core.events.enums import Point
+from claude_iterate.core.names import nearest
 
 PROJECT, WORKSPACE = "project", "workspace"
 POINTS = (Point.STARTED, Point.NEXT_ITERATION, Point.ITERATION_FINISHED, Point.FINISHED)
+_OF_PROGRAMS = frozenset({"", ".sh", ".bash", ".py", ".js"})
 
 
 class HookFile(msgspec.Struct, frozen=True):
@@ -36,12 +39,22 @@ def folders(root: Path, workspace: Path | None) -> list[tuple[str, Path]]:
 def find(root: Path, workspace: Path | None) -> list[HookFile]:
     """All files that are hooks or look like one, by point, the project's first. A missing file is no hook."""
     places = folders(root, workspace)
-    return [
+    found = [
         _examine(point, scope, folder / point, root, workspace)
         for point in POINTS
         for scope, folder in places
         if os.path.lexists(folder / point)
     ]
+    return [*found, *(file for scope, folder in places for file in _misnamed(scope, folder, root))]
+
+
+def _misnamed(scope: str, folder: Path, root: Path) -> Iterator[HookFile]:
+    """Programs with nearly the name of a point that has no hook here: `iteration_finish`, `finished.sh`."""
+    for path in sorted(folder.glob("*")):
+        point = next(iter(nearest(path.stem, POINTS)), "")
+        if point and path.suffix in _OF_PROGRAMS and not os.path.lexists(folder / point):
+            shown, right = _shown(path, root), _shown(folder / point, root)
+            yield HookFile(Point(point), scope, path, shown, f"its name is not {point}", f"mv {shown} {right}")
 
 
 def digest(path: Path) -> str:
@@ -53,8 +66,12 @@ def digest(path: Path) -> str:
         return ""
 
 
+def _shown(path: Path, root: Path) -> str:
+    return os.path.relpath(path, root) if path.is_relative_to(root) else str(path)
+
+
 def _examine(point: Point, scope: str, path: Path, root: Path, workspace: Path | None) -> HookFile:
-    shown = os.path.relpath(path, root) if path.is_relative_to(root) else str(path)
+    shown = _shown(path, root)
     problem, fix = _problem(path, [root, *([workspace] if workspace is not None else [])], shown)
     return HookFile(point, scope, path, shown, problem, fix, "" if problem else digest(path))
 
