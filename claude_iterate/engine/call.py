@@ -131,6 +131,7 @@ def outcome_of_call(supervisor: Supervisor, *, wrote_report: bool) -> events.Out
         # How Claude may write the project's folder: as it was given, and without links.
         (root, os.path.realpath(root)),
         shlex.join(spec.request.command_line.program),
+        str(spec.tree.main) if spec.tree is not None else "",
     )
     call, patterns = recorder.state.call or Call(0, 0.0), spec.settings.limits.patterns
     outcome = classify(Evidence(call, wrote_report, recorder.wall_time(), zone, patterns, granted))

@@ -11,6 +11,7 @@ from claude_iterate.core.events import Event, PatternSeen, Said, ScriptResult, S
 from claude_iterate.core.events.enums import Cause
 from claude_iterate.core.formats import one_line, shorten
 from claude_iterate.core.rules.during import decide_check
+from claude_iterate.core.rules.proof import CANNOT_RUN
 from claude_iterate.core.settings.declared import StopSettings
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.shell_command import ProgramEnd, run_program, shell_program
@@ -21,7 +22,6 @@ _PATIENCE = 0.25
 _AROUND = 60
 _SHOWN = 200
 _TAIL = 1000
-_CANNOT_RUN = {126: "it cannot be executed", 127: "it was not found"}
 """What a shell's own exit codes mean."""
 
 
@@ -75,7 +75,7 @@ class StopConditions:
     def _warn(self, line: str, ended: ProgramEnd) -> None:
         # It was not started, or took too long. A stop of the run is not its fault.
         failed = bool(ended.problem) or (ended.cut is not None and ended.cut.cause == Cause.TIMEOUT)
-        why = _CANNOT_RUN.get(ended.code or 0) or (ended.how if failed else "")
+        why = CANNOT_RUN.get(ended.code or 0) or (ended.how if failed else "")
         if why:
             said = shorten(one_line(ended.output), _SHOWN)
             text = f"The stop script `{line}` decides nothing: {why}{f' ({said})' if said else ''}."

@@ -17,7 +17,7 @@ from claude_iterate.agent.command.command_line import claude_environment, enviro
 from claude_iterate.agent.command.sandbox import Sandbox
 from claude_iterate.core.events import RunStarted, Warned, WorktreeMade
 from claude_iterate.core.settings.declared import Settings
-from claude_iterate.engine.run_request import PreparedRun
+from claude_iterate.engine.run_request import PreparedRun, RunRequest
 from claude_iterate.errors import AgentProblem, UsageProblem, WorkspaceProblem
 from claude_iterate.project import worktrees
 from claude_iterate.project.git import Git, GitProblem
@@ -35,6 +35,13 @@ _MOST_OTHERS = 200
 def wants_worktree(run: PreparedRun) -> bool:
     """The run is to work in a worktree."""
     return bool(run.settings.worktree) and not run.request.dry_run and run.request.purpose in _WITH_WORKTREE
+
+
+def name_branch(layout: Layout, request: RunRequest) -> RunRequest:
+    """A `verify` whose next step, a run, leads to the worktree that the last run worked in."""
+    last = journal_reader.last_run(layout, ("run",)) if request.purpose == "verify" else None
+    made = last[1].worktree.made if last is not None else None
+    return request if made is None else replace(request, command_line=replace(request.command_line, branch=made.branch))
 
 
 def find_worktree(run: PreparedRun) -> Worktree | None:
@@ -66,7 +73,8 @@ def _refuse_elsewhere(run: PreparedRun) -> None:
     if run.request.purpose == "verify":
         merge = worktrees.remains(run.project.root, made.path, made.branch, run.project.environ).merge
         if merge or is_there:
-            there = shlex.join([*program, "verify", layout.name, f"--worktree={made.branch}"])
+            options = (word for option in run.request.command_line.options for word in option)
+            there = shlex.join([*program, "verify", layout.name, f"--worktree={made.branch}", *options])
             raise WorkspaceProblem(
                 f"The last run of {layout.name} worked in a worktree, on the branch {made.branch}: its work is not"
                 " here.",

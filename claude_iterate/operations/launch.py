@@ -72,7 +72,7 @@ class Agent(msgspec.Struct, frozen=True):
 
 def launch(project: Project, layout: Layout, request: RunRequest, user: User) -> RunResult:
     """A run of any purpose, from the checks to the end. Nothing is written before every check has passed."""
-    request = run_checks.prove_instead(project, layout, request)
+    request = isolation.name_branch(layout, run_checks.prove_instead(project, layout, request))
     run = run_checks.prepare(project, layout, request, user)
     cassette = choose_cassette(layout, request.cassette, run.mode.name) if request.cassette else None
     with contextlib.ExitStack() as stack:

@@ -75,21 +75,6 @@ def test_an_older_summary_is_found_and_repaired(typed: Type, project: Project) -
     assert json.loads(layout.metadata.read_bytes())["status"] == "completed"
 
 
-@pytest.mark.parametrize("with_journal", [False, True])
-def test_what_is_lost_with_torn_metadata_is_said(typed: Type, project: Project, with_journal: bool) -> None:
-    """The settings, with the checks, and where the torn file is."""
-    layout = project.create("w")
-    layout.instructions.write_text("- one")
-    if with_journal:
-        journal(layout, RunFinished("completed", "because"), running=False)
-    layout.metadata.write_bytes(layout.metadata.read_bytes()[:20])
-    answer = typed("doctor", "--fix")
-    torn = layout.folder / ".metadata.json.bak"
-    assert "settings are lost, its checks and permissions among them" in answer.out
-    assert f"what is left of them is in {torn}" in answer.out
-    assert torn.stat().st_size == 20
-
-
 def test_missing_claude_counts(claude: Path, typed: Type) -> None:
     """Exit 1 and how to get it."""
     claude.unlink()
@@ -359,7 +344,11 @@ def test_torn_metadata_without_a_journal_is_made_new(typed: Type, layout: Layout
     layout.instructions.write_text("# Task\n")
     assert FIX in typed("doctor").out
     answer = typed("doctor", "--fix")
-    assert (answer.code, "all counters at 0; the torn file is .metadata.json.bak" in answer.out) == (0, True)
+    assert (answer.code, "all counters at 0. The workspace's own settings are lost, its checks" in answer.out) == (
+        0,
+        True,
+    )
+    assert f"what is left of them is in {layout.folder / '.metadata.json.bak'}" in answer.out
     assert (layout.folder / ".metadata.json.bak").read_text() == "{"
     assert layout.instructions.read_text() == "# Task\n"
     assert typed("show", "w", "--json").document["state"] == "new"

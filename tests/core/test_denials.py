@@ -253,3 +253,14 @@ def test_the_commands_are_those_of_the_program_as_it_was_called() -> None:
     """A run that was started with `-C` is steered with it."""
     found = advice((Denial("Bash", "npm test"),), Granted("t", program="claude-iterate -C '/my projects'"))
     assert found.count("claude-iterate -C '/my projects' ") == found.count("claude-iterate")
+
+
+def test_a_write_into_the_checkout_of_a_run_in_a_worktree_is_not_allowed() -> None:
+    """The run is to leave it as it is: instead of a rule there is a note to Claude."""
+    granted = replace(WORK, roots=("/p/claude-iterate/worktrees/t",), checkout="/p")
+    found = advice((Denial("Write", "/p/a.txt"),), granted).splitlines()
+    assert (
+        found[0] == "No rule is offered: /p/a.txt is in your checkout; the run works in /p/claude-iterate/worktrees/t."
+    )
+    assert found[1] == "Tell Claude: claude-iterate note t 'Work in /p/claude-iterate/worktrees/t, not in /p.'"
+    assert len(found) == 2

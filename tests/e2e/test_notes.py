@@ -47,6 +47,9 @@ def test_a_note_can_be_left_while_nothing_runs(loop: Loop) -> None:
     before = len(prompts(loop))
     assert loop.run().code == 0
     assert prompts(loop)[before:] == [True, False]
+    assert (
+        "my-task is completed. Next: claude-iterate run my-task --again\n" in loop.call("note", "my-task", "more").err
+    )
 
 
 def test_an_iteration_that_is_done_again_gets_the_note_again(loop: Loop) -> None:

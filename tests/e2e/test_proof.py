@@ -75,7 +75,11 @@ def test_a_check_that_hangs_or_does_not_exist_is_red(loop: Loop) -> None:
     loop.env["CLAUDE_ITERATE_VERIFICATION__CHECK_TIMEOUT"] = "3"
     loop.env["CLAUDE_ITERATE_VERIFICATION__MAX_ATTEMPTS"] = "1"
     loop.script(CLAIM)
-    assert loop.run().code == 1
+    done = loop.run()
+    remove, longer = ("verification.checks --remove 'no-such-program --x'", "verification.check_timeout 6s")
+    assert f"Remove it, then add the right one: claude-iterate config {remove} --workspace my-task" in done.err
+    assert f"needs more than 3 seconds: claude-iterate config {longer} --workspace my-task" in done.err
+    assert done.code == 1
     first, second = loop.events("CheckFinished")
     assert (first["code"], second["code"]) == (127, None)
     assert "no-such-program" in first["output"]

@@ -9,6 +9,7 @@ import click
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.errors import UsageProblem
+from claude_iterate.operations import run_checks
 from claude_iterate.operations.steering import ask
 from claude_iterate.workspace.run_folder import notes, run_lock
 
@@ -78,7 +79,9 @@ def note(invocation: Invocation, name: str, text: tuple[str, ...]) -> None:
     identity = notes.add(layout, words)
     running = run_lock.holder(layout.lock) is not None
     document = {"name": name, "note": identity, "running": running}
-    then = "" if running else f"{name} is not running. Next: claude-iterate run {name}"
+    done = None if running else run_checks.find_completed(layout)
+    how, again = ("is not running", "") if done is None else ("is completed", " --again")
+    then = "" if running else f"{name} {how}. Next: claude-iterate run {name}{again}"
     output.answer(document, "Noted for the next iteration.", then)
 
 

@@ -44,13 +44,14 @@ _SAID_KEPT = 500
 
 class Granted(msgspec.Struct, frozen=True):
     """What Claude was allowed to do. `roots` are the names of the project's folder; `program` is what stands before a
-    command of ours, for a shell."""
+    command of ours, for a shell; `checkout` is the user's own one, if the run works in a worktree."""
 
     workspace: str = "NAME"
     mode: str = ""
     tools: tuple[str, ...] = ()
     roots: tuple[str, ...] = ()
     program: str = "claude-iterate"
+    checkout: str = ""
 
 
 class Remedy(msgspec.Struct, frozen=True):
@@ -111,12 +112,14 @@ def advice(denials: tuple[Denial, ...], remedy: Remedy, granted: Granted) -> str
         lines = [f"Allow it: {' && '.join(commands)}", f"{FOR_ONE_RUN}{granted.program} run {name} {once}"]
     lines += [f"No rule is offered: {reason}" for reason in remedy.hopeless[:3]]
     if remedy.hopeless and not lines[0].startswith("Allow"):
-        lines.append(f"Tell Claude: {granted.program} note {name} {shlex.quote(_wish(denials))}")
+        lines.append(f"Tell Claude: {granted.program} note {name} {shlex.quote(_wish(denials, granted))}")
     return "\n".join(lines)
 
 
-def _wish(denials: tuple[Denial, ...]) -> str:
+def _wish(denials: tuple[Denial, ...], granted: Granted) -> str:
     """What Claude should do instead of what no rule allows."""
+    if any(_is_in_checkout(denial.detail, granted) for denial in denials):
+        return f"Work in {granted.roots[0]}, not in {granted.checkout}."
     if any(denial.tool == "Bash" for denial in denials):
         return "Use plain commands, one at a time: no loops, no $(...), no here-documents. Write files with Write."
     tools = " and ".join(sorted({denial.tool for denial in denials}))
@@ -127,6 +130,9 @@ def _remedy(denial: Denial, granted: Granted) -> Remedy:
     if _is_hopeless(denial):
         return Remedy(hopeless=(f"Claude Code refuses {_request(denial)} ({_reason(denial)}).",))
     about = _PATH.search(denial.said)
+    path = about["path"] if about is not None else denial.detail if denial.tool in _EDITORS else ""
+    if _is_in_checkout(path, granted):
+        return Remedy(hopeless=(f"{path} is in your checkout; the run works in {granted.roots[0]}.",))
     if about is not None:
         inside = about["where"] == "inside" or (not about["where"] and _is_inside(about["path"], granted))
         writes = about["verb"] is None or about["verb"] in _WRITES
@@ -208,6 +214,12 @@ def _no_remedy(denial: Denial) -> Remedy:
 
 def _is_inside(path: str, granted: Granted) -> bool:
     return not path.startswith("/") or not granted.roots or any(path.startswith(f"{root}/") for root in granted.roots)
+
+
+def _is_in_checkout(path: str, granted: Granted) -> bool:
+    """A run in a worktree is to leave it as it is, but for our own folder in it."""
+    checkout = granted.checkout
+    return bool(checkout) and path.startswith(f"{checkout}/") and not path.startswith(f"{checkout}/claude-iterate/")
 
 
 def _request(denial: Denial) -> str:

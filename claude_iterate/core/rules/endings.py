@@ -44,7 +44,17 @@ def run_finished_event(
     ending = RunFinished(
         verdict.reason,
         verdict.detail,
-        "\n".join(filter(None, (_notes(facts), _advice_on_changes(changes, verdict, facts), _advice(verdict, facts)))),
+        "\n".join(
+            filter(
+                None,
+                (
+                    _notes(facts),
+                    state.claim.refuted.advice if state.claim.refuted is not None else "",
+                    _advice_on_changes(changes, verdict, facts),
+                    _advice(verdict, facts),
+                ),
+            )
+        ),
         *(state.iterations, state.cost_usd, facts.now + state.elapsed_before),
         known_by=basis_of_completion(state, facts, verdict.reason, changes),
         about_claim=claim_remark(state, facts, verdict.reason, changes),

@@ -33,6 +33,8 @@ NO_VERDICT = "The review gave no verdict"
 """What a finding begins with when nothing is known to be missing, and nothing is proven."""
 CHECKS, REVIEW, BOTH = "checks", "review", "checks_and_review"
 """How it is known that a task is done, where it is proven; `tones.UNPROVEN` has the others."""
+CANNOT_RUN = {126: "it cannot be executed", 127: "it was not found"}
+"""Exit codes of a shell that could not run a program, and what they mean."""
 _LISTED = 20
 """Files that are named, of those that the checks changed."""
 TAMPERED = "This defines the proof and was changed"
@@ -217,6 +219,7 @@ def judge(state: RunState, facts: Facts, changes: tuple[ProofChange, ...]) -> Ve
         changes=changes,
         detail=findings[0][1] if findings else "",
         wavered=verification.wavered and not findings,
+        advice="\n".join(filter(None, (_advice_on_check(check, facts) for check in verification.checks))),
     )
 
 
@@ -257,6 +260,19 @@ def _check_finding(check: CheckFinished, facts: Facts) -> Finding:
     gone = f" It uses {join_names(check.gone)}: there when the run began, gone now." if check.gone else ""
     last_line = next((line for line in reversed(check.output.splitlines()) if line.strip()), "")
     return f"{name} {how}.{gone} The end of its output:\n{check.output}", last_line
+
+
+def _advice_on_check(check: CheckFinished, facts: Facts) -> str:
+    """For the user: the work may be done, and the check cannot show it."""
+    line, most = facts.command_line, facts.settings.verification.check_timeout
+    if check.cut == Cause.TIMEOUT:
+        longer = line.configure("verification.check_timeout", f"{2 * most:.0f}s")
+        return f"If the check `{check.command}` needs more than {most:.0f} seconds: {longer}"
+    if check.code in CANNOT_RUN:
+        remove = line.configure("verification.checks", "--remove", check.command)
+        why = f"The check `{check.command}` may be wrong itself ({CANNOT_RUN[check.code]})"
+        return f"{why}. Remove it, then add the right one: {remove}"
+    return ""
 
 
 def _review_finding(review: ReviewFinished) -> Finding:
