@@ -78,7 +78,8 @@ def test_a_check_that_hangs_or_does_not_exist_is_red(loop: Loop) -> None:
     done = loop.run()
     remove, longer = ("verification.checks --remove 'no-such-program --x'", "verification.check_timeout 6s")
     assert f"Remove it, then add the right one: claude-iterate config {remove} --workspace my-task" in done.err
-    assert f"needs more than 3 seconds: claude-iterate config {longer} --workspace my-task" in done.err
+    advice = loop.events("RunFinished")[0]["advice"]
+    assert f"needs more than 3 seconds: claude-iterate config {longer} --workspace my-task" in advice
     assert done.code == 1
     first, second = loop.events("CheckFinished")
     assert (first["code"], second["code"]) == (127, None)
