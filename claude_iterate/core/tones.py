@@ -25,6 +25,8 @@ _TONES: dict[str, Tone] = {
     **dict.fromkeys(("new", "new_task", "unfinished", "in_progress"), "plain"),
 }
 
+_WORDS = {"pattern": "stop pattern", "script": "stop script"}
+
 COLORS: dict[Tone, str] = {"good": "green", "warning": "yellow", "bad": "red", "live": "cyan"}
 """The colours of a terminal by name; a plain line has none."""
 
@@ -59,5 +61,5 @@ def tone(state: str, known_by: str | None = None) -> Tone:
 
 def state_words(state: str, known_by: str | None = None) -> str:
     """`max iterations`, `completed (not proven)`."""
-    words = state.replace("_", " ")
+    words = _WORDS.get(state) or state.replace("_", " ")
     return f"{words} ({UNPROVEN[known_by]})" if state == "completed" and known_by in UNPROVEN else words

@@ -70,11 +70,11 @@ def test_one_off_calls_are_no_runs(typed: Type, layout: Layout) -> None:
     finished(layout, FIRST, "the run\n")
     verified = Run(layout, SECOND)
     verified.add(beginning(SECOND, log=str(verified.log), purpose=Purpose.VERIFY))
-    verified.add(RunFinished("completed"))
+    verified.add(RunFinished("verification_failed"))
     verified.log.write_text("the verification\n")
     rows = [line.split() for line in typed("logs", "w", "--list").out.splitlines()]
     assert [row[:2] for row in rows] == [["RUN", "WHAT"], [FIRST, "run"], [SECOND, "verify"]]
-    assert rows[2][-2:] != ["0", "completed"]
+    assert (rows[2][-2:], rows[2][-3] == "0") == (["verification", "failed"], False)
     assert typed("logs", "w").out == typed("logs", "w", "-f").out == "the run\n"
     assert typed("logs", "w", "--json").document["run"] == FIRST
     assert typed("logs", "w", "--run", SECOND).out == "the verification\n"

@@ -14,6 +14,7 @@ from claude_iterate.cli.invocation import Invocation, on_terminal
 from claude_iterate.cli.output import printable
 from claude_iterate.core.formats import moment, plural, size
 from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.tones import state_words
 from claude_iterate.project.worktrees import Remains, remains_of
 from claude_iterate.text import local_times
 from claude_iterate.workspace import archives, journal_reader
@@ -196,7 +197,8 @@ def _line(row: dict[str, Any], now: float) -> tuple[str, ...]:
 def _print(found: dict[str, Any]) -> None:
     packed = "" if found["size"] is None else f" ({size(found['size'])} packed)"
     things = f"{plural(found['files'], 'file')}, {plural(found['links'], 'link')}"
-    before = f"mode {found['mode']}, {found['status']}, {found['iterations'] or 0} iterations"
+    iterations = plural(found["iterations"] or 0, "iteration")
+    before = f"mode {found['mode']}, {state_words(str(found['status'] or 'new'))}, {iterations}"
     output.result(output.heading(found["name"]))
     for label, text in (
         ("Workspace", found["workspace"]),

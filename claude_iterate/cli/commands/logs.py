@@ -14,6 +14,7 @@ import click
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.sanitize import sanitize_json
+from claude_iterate.core.tones import state_words
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.text import local_times
 from claude_iterate.views import run_view
@@ -85,7 +86,7 @@ def _print_runs(layout: Layout) -> None:
 def _row(run: RunView, now: float) -> tuple[str, ...]:
     what = f"{run.purpose}, dry run" if run.dry_run else run.purpose
     iterations = str(run.iterations) if run.purpose == "run" else ""
-    return run.id, what, local_times.when(run.started or "", now), iterations, run.reason or run.state
+    return run.id, what, local_times.when(run.started or "", now), iterations, state_words(run.reason or run.state)
 
 
 def _follow(layout: Layout, run: str | None, lines: int | None) -> None:

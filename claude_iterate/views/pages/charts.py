@@ -114,7 +114,7 @@ def row_words(row: Row) -> dict[str, str]:
         "files": _files(row),
         "tests": green_tests(row.tests),
         "progress": f"{row.progress.completed}/{row.progress.total}" if row.progress is not None else "",
-        "claim": {None: "", True: "held", False: "refuted"}[row.claim_held] or ("claimed" if row.complete else ""),
+        "claim": {None: "", True: "held", False: "failed"}[row.claim_held] or ("claimed" if row.complete else ""),
         "outcome": outcome(row),
         "message": row.message,
         "summary": row.summary,
