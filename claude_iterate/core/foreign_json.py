@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -131,6 +132,19 @@ def text_of(content: Any, levels: int = 20) -> str:
             return f"({content['type']})"
         return "(nested too deeply to show)" if is_deep(content) else str(content)[:2000]
     return str(content)
+
+
+def without_nulls(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The table, and the tables in its lists, without fields that are null: so an agent writes what it leaves out."""
+    return {
+        key: [
+            {name: given for name, given in item.items() if given is not None} if isinstance(item, dict) else item
+            for item in value
+        ]
+        if isinstance(value, list)
+        else value
+        for key, value in document.items()
+    }
 
 
 def schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:

@@ -189,6 +189,10 @@ def make_spec(run: PreparedRun, identity: str, agent: Agent, before: Inheritance
         before = replace(before, carried=carried, resumed=resumed, defined=None)
     elif resumed is not None:
         before = replace(before, defined=resumed.defined)
+    real = replace(request, dry_run=False)
+    if request.dry_run and real.is_real_run and run_checks.find_to_leave(project, layout, real) is not None:
+        line = request.command_line  # the same without --dry-run would find the task completed
+        run = replace(run, request=replace(request, command_line=replace(line, options=(*line.options, ("--again",)))))
     name = request.report or settings.verification.report_filename  # a dry run writes it into its copy
     return RunSpec(
         **asdict(run),

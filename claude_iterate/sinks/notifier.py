@@ -36,6 +36,8 @@ from claude_iterate.sinks.notices import Notice, notices
 if TYPE_CHECKING:
     import httpx
 
+CAPACITY = 256
+"""Notices that wait for a slow receiver. When there are more, the oldest is left out: later ones say more."""
 IN_ORDER = 2.0
 """Seconds at the end of a run for what is left, in order."""
 LAST = 1.5
@@ -53,6 +55,7 @@ class Notifier:
         self._redactor = redactor_for(environ, settings)
         self._warn: Callable[[str], None] | None = warn
         self._waiting: queue.SimpleQueue[Notice | None] = queue.SimpleQueue()
+        self._left_out = 0
         self._delivery = Delivery(settings.notify)
         self._failing = False
         self._worker: threading.Thread | None = None
@@ -76,6 +79,10 @@ class Notifier:
         if is_wanted(notice.event, self._settings):
             clean = self._clean
             words = {name: clean(said) for name in ("cause", "next") if (said := notice.facts.get(name))}
+            if self._waiting.qsize() >= CAPACITY:
+                with contextlib.suppress(queue.Empty):
+                    self._waiting.get_nowait()
+                    self._left_out += 1
             self._waiting.put(
                 replace(notice, title=clean(notice.title), body=clean(notice.body), facts=notice.facts | words)
             )
@@ -98,8 +105,9 @@ class Notifier:
             else:
                 self._worker.join(LAST)
         self._over.set()
-        if len(left) > 1:
-            self._warn_once(f"{self._delivery.host} is slow: notifications left out: {len(left) - 1}.")
+        self._left_out += max(0, len(left) - 1)
+        if self._left_out:
+            self._warn_once(f"{self._delivery.host} is slow: notifications left out: {self._left_out}.")
 
     def _clean(self, text: str) -> str:
         """Without secrets, and without what would control the receiver's terminal."""

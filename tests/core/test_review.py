@@ -44,6 +44,8 @@ def test_all_met_with_evidence_is_verified() -> None:
     assert (found.verdict, found.findings, found.remarks) == (VERIFIED, (), ("The names could be better.",))
     assert [(one.number, one.status) for one in found.requirements] == [(1, "met"), (2, "met")]
     assert judge(answer(entry(1.0), entry(2)), ASKED).verdict == VERIFIED
+    without = {"shown_by": "read", "file": "a.txt", "line": None, "command": None, "exit_code": None}
+    assert judge(answer(entry(1, **without), entry(2)), ASKED).verdict == VERIFIED
 
 
 @pytest.mark.parametrize(

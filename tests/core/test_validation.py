@@ -51,6 +51,7 @@ def answer(**grades: str) -> dict[str, Any]:
         (answer(n1="fail"), MAJOR_ISSUES),
         (answer(n1="fail", n2="partial"), MAJOR_ISSUES),
         (answer() | {"verdict": "MAJOR_ISSUES", "mood": "good"}, READY),
+        (answer() | {"criteria": [one | {"suggestion": None} for one in answer()["criteria"]]}, READY),
     ],
 )
 def test_the_verdict_follows_from_the_grades(given: dict[str, Any], verdict: str) -> None:

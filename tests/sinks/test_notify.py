@@ -18,7 +18,7 @@ from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.core.settings.declared import Settings, build
 from claude_iterate.core.state.fold import reduce
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.sinks.notifier import Notifier, is_wanted
+from claude_iterate.sinks.notifier import CAPACITY, Notifier, is_wanted
 from tests.recording_receiver import Received, Receiver
 from tests.sinks.conftest import entry, started
 
@@ -133,6 +133,21 @@ def test_a_slow_receiver_costs_nothing_and_gets_the_last_word(run: Run, receiver
     run.notifier.close()
     assert events(receiver.wait(lambda got: len(got) == 2)) == ["execution_start", "completion"]
     assert run.warnings == ["127.0.0.1 is slow: notifications left out: 42."]
+    settle(run, receiver)
+
+
+@pytest.mark.usefixtures("hurry")
+def test_what_waits_is_bounded(run: Run, receiver: Receiver) -> None:
+    """However many notices come: the oldest are left out and counted, and the last word arrives."""
+    receiver.open.clear()
+    run.begin(receiver)
+    receiver.wait(lambda got: len(got) == 1)
+    for _ in range(2 * CAPACITY):
+        run.add(StatusChanged(GOING, Change(items=1)))
+    run.add(RunFinished("blocked", "a key"))
+    run.notifier.close()
+    assert events(receiver.wait(lambda got: len(got) == 2)) == ["execution_start", "blocked"]
+    assert run.warnings == [f"127.0.0.1 is slow: notifications left out: {2 * CAPACITY}."]
     settle(run, receiver)
 
 

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from claude_iterate.core.foreign_json import schema_of, sentence
+from claude_iterate.core.foreign_json import schema_of, sentence, without_nulls
 from claude_iterate.core.formats import join_names, one_line, shorten
 from claude_iterate.core.reports.plan_tasks import outside_fences
 
@@ -180,7 +180,7 @@ def _without_comments(text: str) -> str:
 def judge(document: Mapping[str, Any], asked: Sequence[Requirement]) -> Review:
     """The review in an answer of this schema. Unknown fields are not read."""
     try:
-        answer = msgspec.convert(document, _Answer, strict=False)
+        answer = msgspec.convert(without_nulls(document), _Answer, strict=False)
     except msgspec.ValidationError as error:
         return Review(INVALID, f"the answer does not have the form that was asked for: {error}")
     faults: list[str] = []

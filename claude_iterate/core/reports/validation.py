@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from claude_iterate.core.foreign_json import schema_of, sentence
+from claude_iterate.core.foreign_json import schema_of, sentence, without_nulls
 from claude_iterate.core.formats import join_names, shorten
 
 READY, NEEDS_REVISION, MAJOR_ISSUES, INVALID = "READY", "NEEDS_REVISION", "MAJOR_ISSUES", "INVALID"
@@ -71,7 +71,7 @@ class Validation(msgspec.Struct, frozen=True):
 def judge_grades(document: Mapping[str, Any]) -> Validation:
     """The verdict that follows from the grades in an answer of this schema. Unknown fields are not read."""
     try:
-        answer = msgspec.convert(document, _Answer, strict=False)
+        answer = msgspec.convert(without_nulls(document), _Answer, strict=False)
     except msgspec.ValidationError as error:
         return Validation(INVALID, f"the answer does not have the form that was asked for: {error}")
     criteria = tuple(_criterion(number, answer.criteria) for number in range(1, CRITERIA + 1))
