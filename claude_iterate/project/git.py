@@ -168,7 +168,8 @@ def mark(about: os.stat_result) -> Mark:
 
 class IndexCopy:
     """An index of our own at `path`. It begins as a copy of the user's, and so knows what has not changed since; a
-    store of our own has no other (`users` is empty). A lock on it was left by a killed run: only we use it."""
+    store of our own has no other (`users` is empty). A lock on it was left by a killed run, and a torn one by a crash
+    of the computer: only we use it."""
 
     def __init__(self, git: Git, path: str, users: str) -> None:
         self.path = path
@@ -188,6 +189,8 @@ class IndexCopy:
             _remove(self.path)
         elif self._users:
             self._copy(seed)
+        elif not _is_whole(self.path):
+            _remove(self.path)
         return True
 
     def update(self, *options: str, paths: Iterable[str]) -> None:
@@ -215,6 +218,20 @@ class IndexCopy:
 def _remove(path: str) -> None:
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
+
+
+def _is_whole(path: str) -> bool:
+    """An index ends with a checksum, or with zeros. Git itself takes one that was cut off for a shorter one."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except FileNotFoundError:
+        return True
+    for kind in (hashlib.sha1, hashlib.sha256):  # as git names its objects
+        size = kind().digest_size
+        if len(data) > size and data[-size:] in (kind(data[:-size], usedforsecurity=False).digest(), bytes(size)):
+            return True
+    return False
 
 
 def _mark_of(path: str) -> Mark | None:

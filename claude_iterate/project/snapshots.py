@@ -13,11 +13,12 @@ import hashlib
 import os
 import stat
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import msgspec
 
+from claude_iterate.core.formats import size
 from claude_iterate.project.git import Git, GitProblem, IndexCopy, Mark, mark
 from claude_iterate.project.ignored import ToolOutput, ignore_rules, ignores
 
@@ -30,6 +31,8 @@ SECRETS = (".env", ".env.*", "*.pem", "*.key", "*.p12", "id_rsa*", "id_ed25519*"
 """Names of files that are not put into the repository unless they are there already."""
 _SAMPLES = (".example", ".sample", ".template", ".dist")
 _MOST_REFUSED = 50
+MIN_FREE = 20_000_000
+"""Bytes of the disk that a snapshot leaves free: the last ones are for Claude's work and for our own records."""
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -116,6 +119,7 @@ class Snapshots:
         if not self._users:  # what was captured in a store of our own and is ignored by now
             ignored = ("ls-files", "-z", "--cached", "--ignored", "--exclude-standard")
             found.gone.extend(git.names(*ignored, index=self._index.path))
+        self._refuse_full_disk(found.paths)
         self._index.update("--force-remove", paths=found.gone)
         found.left_out.update(self._add(found.paths))
         self._write(name)
@@ -124,6 +128,14 @@ class Snapshots:
     def give_up(self) -> None:
         """From another thread: end git's processes; no further one is started."""
         self._git.give_up()
+
+    def _refuse_full_disk(self, paths: Iterable[str]) -> None:
+        """A GitProblem when these files, as they are, would fill the disk that snapshots are kept on."""
+        about = os.statvfs(self._folder)
+        free = about.f_bavail * about.f_frsize
+        free -= sum(found.st_size for path in paths if (found := _look(self._top, path)) is not None)
+        if free < MIN_FREE:
+            raise GitProblem(f"a snapshot would leave less than {size(MIN_FREE)} of the disk free")
 
     def count_commits(self, before: str, after: str, moment: int = 0) -> int:
         """How many commits were made on the way from one HEAD to the other, since that moment (epoch seconds): a branch

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -44,12 +45,14 @@ def unlock(handle: int) -> None:
 
 
 @contextlib.contextmanager
-def locked_folder(folder: Path) -> Iterator[None]:
-    """Wait for the lock of this folder. Where folders cannot be locked (some network disks), continue without it."""
+def locked_folder(folder: Path, patience: float = 5.0) -> Iterator[None]:
+    """Wait for the lock of this folder. Ours hold it for milliseconds; a program of the user (`flock .`) may hold it
+    until we end. So after `patience` seconds we continue without it, as where folders cannot be locked."""
     handle = os.open(folder, os.O_RDONLY)
     try:
-        with contextlib.suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_EX)
+        deadline = time.monotonic() + patience
+        while try_lock(handle) is False and time.monotonic() < deadline:
+            time.sleep(0.01)
         yield
     finally:
         os.close(handle)

@@ -393,6 +393,36 @@ def test_locks_and_torn_files_are_survived(repository: Repository) -> None:
     assert repository.take().tree == first.tree
 
 
+def test_a_snapshot_does_not_fill_the_disk(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it would leave too little, nothing is written and it says so; with space again, nothing is missed."""
+    before = repository.take()
+    (repository.root / "b").unlink()
+    (repository.root / "large").write_bytes(b"x" * 5_000_000)
+    objects = repository.git("count-objects")
+    about = os.statvfs(repository.root)
+    monkeypatch.setattr(os, "statvfs", lambda _folder: about)  # other programs write and delete all the time
+    free = about.f_bavail * about.f_frsize
+    for least in (free * 2, free - 4_000_000):  # by itself, and with what is new
+        monkeypatch.setattr(snapshots, "MIN_FREE", least)
+        with pytest.raises(GitProblem, match="of the disk free"):
+            repository.take()
+    assert repository.git("count-objects") == objects
+    monkeypatch.undo()
+    after = repository.take()
+    assert repository.snapshots.differences(before.tree, after.tree) == {"b": "D", "large": "A"}
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.3, 0.9])
+def test_a_torn_index_of_our_own_store_is_made_again(repository: Repository, tmp_path: Path, kept: float) -> None:
+    """A crash of the computer may leave it: no later run could look at the project, or it would see too few files."""
+    store = tmp_path / "snapshots.git"
+    whole = Snapshots(repository.place(), dict(os.environ), store).take("0001").tree
+    (index,) = store.glob("claude-iterate/*.index")
+    data = index.read_bytes()
+    index.write_bytes(data[: int(len(data) * kept)])
+    assert Snapshots(repository.place(), dict(os.environ), store).take("0002").tree == whole
+
+
 def test_variables_of_a_git_around_us_do_not_count(repository: Repository, tmp_path: Path) -> None:
     """A run that is started from a hook finds its own project."""
     environ = repository.environ | {"GIT_DIR": str(tmp_path / "gone"), "GIT_INDEX_FILE": str(tmp_path / "index")}

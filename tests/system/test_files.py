@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from claude_iterate.errors import ExpectedError
-from claude_iterate.system.files import nameless_file, require_temporary_files
+from claude_iterate.system.files import locked_folder, nameless_file, require_temporary_files, try_lock
 
 
 def test_a_file_without_a_name_is_private_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,3 +48,16 @@ def test_no_folder_for_temporary_files_is_an_expected_error(monkeypatch: pytest.
 
 def _refuse(*_given: object, **_named: object) -> int:
     raise PermissionError(13, "Permission denied")
+
+
+def test_a_lock_that_is_never_freed_is_not_waited_for_without_end(tmp_path: Path) -> None:
+    """`flock . claude-iterate config KEY VALUE` holds the lock until the command ends. A free lock is taken."""
+    ours, theirs = (os.open(tmp_path, os.O_RDONLY) for _ in range(2))
+    assert try_lock(theirs)
+    with locked_folder(tmp_path, patience=0.05):
+        pass
+    os.close(theirs)
+    with locked_folder(tmp_path):
+        assert not try_lock(ours)
+    assert try_lock(ours)
+    os.close(ours)

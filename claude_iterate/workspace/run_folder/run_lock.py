@@ -268,6 +268,6 @@ def pid_of(layout: Layout, run: str) -> int:
 
 def holder_named_in(path: Path) -> Holder:
     """The holder that the file names; it may have been killed since."""
-    with contextlib.suppress(msgspec.DecodeError, RecursionError):
+    with contextlib.suppress(ValueError, RecursionError):  # of msgspec, or UnicodeDecodeError
         return msgspec.json.decode(untrusted_files.read(path) or b"{}", type=Holder)
     return Holder()
