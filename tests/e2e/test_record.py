@@ -76,7 +76,7 @@ def test_nothing_is_lost(loop: Loop, command: str) -> None:
     assert [entry["seq"] for entry in journal] == list(range(1, len(journal) + 1))
     assert [event["number"] for event in loop.events("IterationFinished")] == [1, 2, 3]
     assert loop.log().count("STATUS: success") == 3
-    assert f"Log: {loop.layout.logs()[-1].relative_to(loop.root)}" in done.out
+    assert f"Log: {loop.layout.logs()[-1].relative_to(loop.root)}" in loop.call("show", "my-task").out
     assert spent(loop) == (3, 0.012)
     assert list((loop.layout.runs / loop.layout.run_ids()[0] / "raw").glob("0003*"))
 
