@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import itertools
 import os
 import stat
 import time
@@ -124,10 +123,13 @@ def checksum(path: str | Path) -> str:
 def marks(paths: Sequence[str]) -> dict[str, tuple[int, ...]]:
     """What moves with every change of these files, and of those in these folders, without reading them."""
     found: dict[str, tuple[int, ...]] = {}
-    files = (file for path in map(Path, paths) for file in (path, *path.rglob("*")))
-    for file in itertools.islice(files, MOST_FILES):
-        with contextlib.suppress(OSError):
-            about = file.lstat()
-            if not stat.S_ISDIR(about.st_mode):
-                found[str(file)] = (about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino)
+    waiting = list(paths)
+    while waiting and len(found) < MOST_FILES:
+        path = waiting.pop()
+        with contextlib.suppress(OSError):  # files come and go; and no link is followed, not even from the first path
+            about = os.lstat(path)
+            if stat.S_ISDIR(about.st_mode):
+                waiting += [entry.path for entry in os.scandir(path)]
+            else:
+                found[path] = (about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino)
     return found
