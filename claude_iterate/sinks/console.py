@@ -12,13 +12,14 @@ from typing import TextIO, TypeGuard, get_args
 
 from claude_iterate.core import events
 from claude_iterate.core.events.enums import ENDINGS, Verb
+from claude_iterate.core.formats import moment
 from claude_iterate.core.outcomes.classes import FINE, RETRIED
 from claude_iterate.core.settings.declared import StopSettings
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.tones import Tone, tone_of_line
 from claude_iterate.sinks.live_line import LiveLine
 from claude_iterate.sinks.safe_stream import BOLD, CYAN, DIM, GREEN, RED, YELLOW, Output
-from claude_iterate.text import event_lines, proof_lines, run_lines
+from claude_iterate.text import event_lines, local_times, proof_lines, run_lines
 from claude_iterate.text.claude_lines import Transcript
 from claude_iterate.text.ending_lines import closing
 from claude_iterate.text.proof_lines import claim_remarks
@@ -31,10 +32,10 @@ class Clock:
         self._day = ""
 
     def stamp(self, line: str, at: float) -> str:
-        """The line with its moment before it; an empty line stays empty."""
-        if not line:
+        """The line with its moment before it; an empty line stays empty, and one beyond the calendar has no moment."""
+        day, _, clock = local_times.whole(moment(at)).partition(" ")
+        if not line or not clock:
             return line
-        day, clock = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at)).split(" ")
         new, self._day = day != self._day, day
         return f"{day} {clock} {line}" if new else f"{clock} {line}"
 

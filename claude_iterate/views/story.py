@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable
-from datetime import UTC, datetime
 from functools import cached_property
 from typing import get_args
 
@@ -17,12 +16,14 @@ import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.core import events
+from claude_iterate.core.formats import moment
 from claude_iterate.core.rules.endings import changed_proof
 from claude_iterate.core.rules.proof import has_no_verdict, proof_of
 from claude_iterate.core.sanitize import sanitize_terminal
 from claude_iterate.core.state.fold import reduce
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.tones import Tone
+from claude_iterate.text import local_times
 from claude_iterate.text.event_lines import is_worth_a_line, short_line
 from claude_iterate.text.tool_lines import headline
 from claude_iterate.views.iteration_rows import IterationRows
@@ -144,7 +145,7 @@ class Story:
         found = []
         for entry, before, after in self._recent:
             if line := sanitize_terminal(short_line(entry, before, after)):
-                clock = f"{datetime.fromtimestamp(entry.at, UTC).astimezone():%H:%M:%S}"
+                clock = local_times.whole(moment(entry.at)).rpartition(" ")[2]
                 number = after.iteration or before.iteration
                 found.append(Happening(entry.seq, clock, number, type(entry.event).__name__, line))
         return found

@@ -83,3 +83,13 @@ def test_a_folder_that_leads_elsewhere_is_not_touched(layout: Layout, tmp_path: 
     with pytest.raises(WorkspaceProblem, match=f"{linked}/ is a link"):
         notes.add(layout, "text")
     assert len(list(elsewhere.iterdir())) == 1
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything: run as a normal user")
+def test_a_folder_that_can_only_be_listed_has_no_notes(layout: Layout) -> None:
+    """A run looks four times a second: what Claude did to the folder must not end it."""
+    notes.add(layout, "one")
+    layout.notes.chmod(0o600)
+    assert notes.names(layout) == []
+    layout.notes.chmod(0o700)
+    assert len(notes.names(layout)) == 1

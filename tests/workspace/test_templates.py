@@ -150,6 +150,19 @@ def test_a_linked_template_is_replaced_not_written_through(project: Project, tmp
     assert [path.name for path in project.templates_folder.iterdir()] == ["t"]
 
 
+def test_linked_files_of_a_template_are_replaced_not_written_through(project: Project, tmp_path: Path) -> None:
+    """A template may come with a repository: a link in it must not lead our writing elsewhere."""
+    precious, folder = tmp_path / "precious", project.templates_folder / "t"
+    precious.write_bytes(b"kept")
+    folder.mkdir(parents=True)
+    for name in ("INSTRUCTIONS.md", ".template.json", "README.md"):
+        (folder / name).symlink_to(precious)
+    layout = project.create("w", instructions=b"new")
+    templates.save(layout, folder, {"description": "Mine"}, force=True)
+    assert (precious.read_bytes(), templates.find(project, "t").instructions()) == (b"kept", b"new")
+    assert not any(path.is_symlink() for path in folder.iterdir())
+
+
 def test_no_instructions_no_template(project: Project) -> None:
     """The seed's words, and nothing made."""
     layout = project.create("w")

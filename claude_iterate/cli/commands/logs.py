@@ -61,11 +61,15 @@ def command(invocation: Invocation, name: str, follow: bool, run: str | None, li
 def _print_log(layout: Layout, run: str | None, lines: int | None) -> None:
     path = run_view.log_of(layout, run)
     if path is None or not path.is_file():
-        which = f"the run {run}" if run else layout.name
-        raise WorkspaceProblem(f"There is no log of {which} yet.", f"Run it: claude-iterate run {layout.name}")
+        raise _no_log(layout, run)
     with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
         for line in file if lines is None else deque(file, maxlen=lines):
             output.part(output.sanitize(line))
+
+
+def _no_log(layout: Layout, run: str | None) -> WorkspaceProblem:
+    which = f"the run {run}" if run else layout.name
+    return WorkspaceProblem(f"There is no log of {which} yet.", f"Run it: claude-iterate run {layout.name}")
 
 
 def _print_runs(layout: Layout) -> None:
@@ -110,8 +114,10 @@ def _follow(layout: Layout, run: str | None, lines: int | None) -> None:
         for text in read_new(over) if read_new is not None else ():
             output.part(text)
         sys.stdout.flush()
-        if over and (read_new is not None or run is not None):
+        if over and read_new is not None:
             return
+        if over and run is not None:
+            raise _no_log(layout, run)
         if run is None and not noted:
             output.note(f"Waiting for {layout.name} to run; Ctrl-C ends this.")
             noted = True

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -62,8 +63,13 @@ def names(layout: Layout) -> list[str]:
     if untrusted_files.is_folder(layout.notes) is None or trouble(layout):
         return []
     found = (name for name in untrusted_files.names_in(layout.notes) if name.endswith(".md") and name[0] != ".")
-    plain = ((layout.notes / name) for name in found)
-    return [path.name for path in plain if path.is_file() and not path.is_symlink()]
+    return [name for name in found if _is_plain(layout.notes / name)]
+
+
+def _is_plain(path: Path) -> bool:
+    with contextlib.suppress(OSError):  # it is gone by now, or its folder can be listed and nothing else
+        return stat.S_ISREG(path.lstat().st_mode)
+    return False
 
 
 def pending_notes(layout: Layout) -> list[Note]:
