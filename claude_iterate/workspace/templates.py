@@ -172,8 +172,9 @@ def save(layout: Layout, folder: Path, given: Mapping[str, Any], force: bool = F
     carried, left_out = without_secrets(settings_reader.workspace_layer(found).values)
     with explain_errors(TemplateProblem, f"The template {folder.name!r} cannot be written", folder.parent):
         document = _document(folder, found.mode, carried, given)
-        if folder.is_symlink():
-            folder.unlink()  # what it leads to is not ours to change
+        for path in (folder, folder / INSTRUCTIONS, folder / ABOUT, folder / "README.md"):
+            if path.is_symlink():
+                path.unlink()  # what it leads to is not ours to change
         with contextlib.nullcontext(folder) if folder.is_dir() else new_folder(folder) as made:
             untrusted_files.write_bytes(made / INSTRUCTIONS, instructions)
             untrusted_files.write_json(made / ABOUT, document)

@@ -134,6 +134,12 @@ def test_no_log_is_told(typed: Type, layout: Layout) -> None:
         assert "claude-iterate run w" in answer.err
 
 
+def test_following_a_run_without_a_log_ends_with_an_error(typed: Type, layout: Layout) -> None:
+    """Its journal has lost its beginning, which names the log."""
+    Run(layout, FIRST).add(Said("words"))
+    assert typed("logs", "w", "-f", "--run", FIRST).code == 1
+
+
 def follow(folder: Path, environ: dict[str, str], *words: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "claude_iterate", "logs", "w", "-f", *words],

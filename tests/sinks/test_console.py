@@ -36,7 +36,7 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.enums import ENDINGS, Cause, Kind, Reason
 from claude_iterate.core.reports.status import Change, Status
-from claude_iterate.sinks.console import Console
+from claude_iterate.sinks.console import Clock, Console
 from tests.sinks.conftest import BEGAN, Fed, Terminal, entry, started
 
 OK = Outcome(Kind.OK)
@@ -444,3 +444,10 @@ def test_a_closed_stream_does_not_raise() -> None:
     stream.close()
     console(entry(Warned("x")))
     console.close()
+
+
+def test_a_moment_beyond_the_calendar_has_no_clock() -> None:
+    """Nor does an empty line."""
+    assert Clock().stamp("text", 1e30) == "text"
+    assert Clock().stamp("", BEGAN) == ""
+    assert Clock().stamp("text", BEGAN).endswith(" text")

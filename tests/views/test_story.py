@@ -91,6 +91,11 @@ def test_the_last_things_are_lines() -> None:
     assert all("\n" not in line and len(line) <= 200 for line in found.values())
 
 
+def test_a_moment_beyond_the_calendar_is_shown_as_it_is() -> None:
+    """A journal that was damaged by hand still has a report."""
+    assert [row.clock for row in Story(RUN, [Entry(1, 1e20, 0.0, STARTED)]).recent] == ["1e+20"]
+
+
 def test_the_record_of_an_iteration() -> None:
     """Hashes, exit code, what was said, compactions, why a session was given up."""
     story = Story(
