@@ -180,13 +180,23 @@ def test_money_and_tokens_come_from_the_complete_figures() -> None:
     assert event == ResultReported("success", False, cost_usd=0.5, tokens=Tokens(4, 2, 5, 0))
 
 
-@pytest.mark.parametrize("cost", [-1, "dear", None, True, float("nan"), float("inf"), "0.5", [], 10**400, 1e9])
+@pytest.mark.parametrize("cost", [-1, "dear", None, True, float("nan"), float("inf"), "inf", [], 10**400, 1e9])
 def test_an_odd_cost_is_not_told(cost: object) -> None:
     """Negative, words, not a number, beyond all reason: none of them means that it was free."""
     document = {"type": "result", "subtype": "success", "is_error": False, "total_cost_usd": cost}
     event = one(document)
     assert isinstance(event, ResultReported)
     assert (event.cost_usd, event.untold) == (0.0, True)
+    summed = one(document | {"modelUsage": {"a": {"costUSD": 0.25}, "b": {"costUSD": 0.5}, "c": {"costUSD": "x"}}})
+    assert isinstance(summed, ResultReported)
+    assert (summed.cost_usd, summed.untold) == (0.75, False)
+
+
+def test_a_cost_in_a_string_counts() -> None:
+    """Money must not be overlooked."""
+    event = one({"type": "result", "subtype": "success", "is_error": False, "total_cost_usd": "0.50"})
+    assert isinstance(event, ResultReported)
+    assert (event.cost_usd, event.untold) == (0.5, False)
 
 
 @pytest.mark.parametrize(("turns", "kept"), [(3, 3), (-4, 0), (1e300, 0), ("3", 0), (10**30, 0)])

@@ -14,6 +14,7 @@ this call used at least that much. A total that is less than this above what the
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, TypeVar
 
 import msgspec
@@ -138,8 +139,12 @@ def _with_usage(result: ResultReported, used: Used) -> ResultReported:
 
 
 def total_cost(document: dict[str, Any]) -> float | None:
-    """What a result names as the whole cost; None when it makes no sense."""
-    return _price(document.get("total_cost_usd"))
+    """What a result names as the whole cost, by the sum or, if that makes no sense, by its parts; None when unknown."""
+    total = _price(document.get("total_cost_usd"))
+    if total is not None:
+        return total
+    parts = [part for row in model_rows(document) if (part := _price(row.get("costUSD"))) is not None]
+    return sum(parts) if parts else None
 
 
 def total_tokens(document: dict[str, Any]) -> Tokens:
@@ -187,5 +192,9 @@ def _read_by_model(tokens: Tokens) -> int:
 
 
 def _price(value: Any) -> float | None:
+    """A plausible price. One that is written as text counts, too: no money may be overlooked."""
+    if isinstance(value, str):
+        with contextlib.suppress(ValueError):
+            value = float(value[:40])
     found = number(value)
     return found if found is not None and 0 <= found <= HIGHEST_PRICE else None
