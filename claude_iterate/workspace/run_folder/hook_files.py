@@ -53,7 +53,7 @@ def _misnamed(scope: str, folder: Path, root: Path) -> Iterator[HookFile]:
     for path in sorted(folder.glob("*")):
         point = next(iter(nearest(path.stem, POINTS)), "")
         if point and path.suffix in _OF_PROGRAMS and not os.path.lexists(folder / point):
-            shown, right = _shown(path, root), _shown(folder / point, root)
+            shown, right = _display_path(path, root), _display_path(folder / point, root)
             yield HookFile(Point(point), scope, path, shown, f"its name is not {point}", f"mv {shown} {right}")
 
 
@@ -66,12 +66,12 @@ def digest(path: Path) -> str:
         return ""
 
 
-def _shown(path: Path, root: Path) -> str:
+def _display_path(path: Path, root: Path) -> str:
     return os.path.relpath(path, root) if path.is_relative_to(root) else str(path)
 
 
 def _examine(point: Point, scope: str, path: Path, root: Path, workspace: Path | None) -> HookFile:
-    shown = _shown(path, root)
+    shown = _display_path(path, root)
     problem, fix = _problem(path, [root, *([workspace] if workspace is not None else [])], shown)
     return HookFile(point, scope, path, shown, problem, fix, "" if problem else digest(path))
 
