@@ -41,6 +41,8 @@ SHORTLY = 0.3
 PAUSED = 2.0
 """How long an event is awaited that a paused run may never reach."""
 TRIES = 20
+BACKING_OFF = 120.0
+"""How long the last run may take: after three crashes in a row it has waited 35 seconds."""
 
 
 @dataclass
@@ -157,6 +159,7 @@ def _complete(project: FaultProject, this: Round, chance: random.Random) -> None
         _comes(project, process, "Requested", asked)
         time.sleep(chance.uniform(0, SHORTLY))
         control.post(project.layout, project.layout.run_ids()[-1], "resume")
+    project.until(lambda: process.poll() is not None, "the end of the last run", BACKING_OFF)
     done = project.finish(process)
     if done.code != 0:
         this.problems.append(f"the last run ended with {done.code}: {done.err[-300:]}")
