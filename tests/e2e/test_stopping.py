@@ -106,6 +106,7 @@ def test_a_cut_ends_everything_that_carries_the_mark(loop: Loop) -> None:
         stranger.wait()
     loop.go()
     assert loop.finish(process).code == 0
+    assert loop.outcomes() == ["skipped", "ok"]
     assert ["sleep 300" in " ".join(event["processes"]) for event in loop.events("LeftoversEnded")] == [True]
 
 
