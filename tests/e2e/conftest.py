@@ -21,14 +21,13 @@ from claude_iterate.selftest.harness.scripted_project import (
     PATIENCE,
     Done,
     ScriptedProject,
-    crowding,
     until,
 )
 
 if TYPE_CHECKING:
     from tests.e2e.terminal import Open, Terminal
 
-__all__ = ["PATIENCE", "ROOT", "Done", "Loop", "crowding", "loop", "until"]
+__all__ = ["PATIENCE", "ROOT", "Done", "Loop", "loop", "until"]
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "tests" / "fixtures"
 Call = list[dict[str, Any]]

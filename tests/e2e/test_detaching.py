@@ -9,7 +9,7 @@ import signal
 
 import pytest
 
-from tests.e2e.conftest import DONE, HANGING, PATIENCE, PATIENT, UNDONE, Loop, crowding, until
+from tests.e2e.conftest import DONE, HANGING, PATIENCE, PATIENT, UNDONE, Loop, until
 from tests.e2e.terminal import Open
 
 
@@ -196,7 +196,7 @@ def test_what_ends_the_front_ends_the_run(loop: Loop, terminal: Open, number: in
         front = int(file.read().rpartition(")")[2].split()[1])
     os.kill(front, number)
     assert await_end(loop) == "terminated"
-    assert screen.process.wait(PATIENCE * crowding()) == code % 256
+    assert screen.process.wait(PATIENCE) == code % 256
 
 
 def test_what_cannot_be_attached_to(loop: Loop) -> None:
