@@ -20,24 +20,17 @@ from claude_iterate.project import scan
 from claude_iterate.project.git import Git, GitProblem, IndexCopy
 from claude_iterate.project.ignored import ToolOutput
 
-LARGEST = 64 << 20
-_MOST = 512 << 20
-"""Bytes of one file and of all files that are read again. Beyond that, size and times stand for the content."""
 _MOST_NESTED = 100
 _LINK = "160000 "
 """The mode of a submodule."""
 
 
 class ProjectState(msgspec.Struct, frozen=True):
-    """`tree` is git's name for it, if git knows the project; `files` what is in each file. None: it is not known."""
+    """`tree` is git's name for it, if git knows the project; `files` what is in each file; None where the project is
+    too large to look at without git."""
 
     tree: str = ""
     files: Mapping[str, str] | None = None
-
-    @property
-    def is_known(self) -> bool:
-        """False when the project is too large to look at without git."""
-        return self.files is not None
 
     @property
     def identity(self) -> str:
@@ -167,7 +160,7 @@ class _GitLook:
         if not stat.S_ISREG(about.st_mode):
             return ""
         self._spent += about.st_size
-        if about.st_size <= LARGEST and self._spent <= _MOST and os.access(path, os.R_OK):
+        if about.st_size <= scan.LARGEST_READ and self._spent <= scan.MOST_READ and os.access(path, os.R_OK):
             return ""
         return f"{about.st_size} {about.st_mtime_ns} {about.st_ctime_ns}"
 
