@@ -117,6 +117,10 @@ class Loop(ScriptedProject):
         """What a command prints with --json."""
         return json.loads(self.call(*arguments, "--json").out)
 
+    def numbers(self) -> list[int]:
+        """The number of each iteration that began."""
+        return [event["number"] for event in self.events("IterationStarted")]
+
     def outcomes(self) -> list[str]:
         """How each iteration ended."""
         return [event["outcome"]["kind"] for event in self.events("IterationFinished")]

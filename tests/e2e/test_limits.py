@@ -13,10 +13,6 @@ import pytest
 from tests.e2e.conftest import DONE, LIMITED, UNDONE, Loop, until
 
 
-def numbers(loop: Loop) -> list[int]:
-    return [event["number"] for event in loop.events("IterationStarted")]
-
-
 @pytest.mark.parametrize(("by", "code"), [("Ctrl-C", 130), ("stop", 0)])
 def test_a_wait_can_be_ended(loop: Loop, by: str, code: int) -> None:
     """One Ctrl-C or `stop` is enough: no iteration is running."""
@@ -60,12 +56,12 @@ def test_no_more_calls_than_wanted(loop: Loop) -> None:
     loop.env["CLAUDE_ITERATE_LIMITS__CALLS_PER_HOUR"] = "2"
     loop.script(UNDONE, UNDONE, DONE)
     loop.kill(loop.waiting())
-    assert numbers(loop) == [1, 2]
+    assert loop.numbers() == [1, 2]
     process = loop.start("run", "my-task")
     until(lambda: len(loop.events("RunStarted")) == 2)
     assert until(lambda: loop.call("retry", "my-task").code == 0)
     done = loop.finish(process)
-    assert (done.code, numbers(loop)) == (0, [1, 2, 3])
+    assert (done.code, loop.numbers()) == (0, [1, 2, 3])
     assert "Still waiting until" in done.err
 
 

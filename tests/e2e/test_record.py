@@ -20,11 +20,6 @@ ENDED = "Claude reports that it is done; nothing has proven it (after 3 iteratio
 STASH = "git stash -q && git stash pop -q"
 
 
-def git(loop: Loop, *words: str) -> str:
-    done = subprocess.run(["git", *words], cwd=loop.root, env=loop.env, check=True, capture_output=True, text=True)
-    return done.stdout
-
-
 def prepare(loop: Loop, ignored: bool = False) -> None:
     """A project in git with a workspace as `init` makes it; everything is committed, the lock included."""
     loop.call("init", NAME)
