@@ -39,7 +39,6 @@ SETTINGS: Mapping[str, Any] = {
 _Process = subprocess.Popen[bytes]
 _MARK = "CLAUDE_ITERATE_FAKE_STATE"
 _PACKAGES = Path(__file__).parents[3]
-_SHORTEST, _LONGEST = 0.01, 0.05
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -66,12 +65,11 @@ def until(
     abandoned: Callable[[], bool] = bool,
 ) -> Any:
     """Wait until another process has done something, and return its value."""
-    began, pause = time.monotonic(), _SHORTEST
+    began = time.monotonic()
     while not (value := holds()):
         if time.monotonic() > began + patience or abandoned():
             raise TooSlow(f"{what} did not come within {patience:.0f} s")
-        time.sleep(pause)
-        pause = min(2 * pause, _LONGEST)  # looking costs time that others need
+        time.sleep(0.03)  # looking costs time that others need
     return value
 
 
