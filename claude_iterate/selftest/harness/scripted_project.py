@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -47,11 +46,6 @@ class Done(msgspec.Struct, frozen=True):
     code: int
     out: str
     err: str
-
-    @property
-    def lines(self) -> list[str]:
-        """What it said on standard error, without the clock."""
-        return [re.sub(r"^(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d ", "", line) for line in self.err.splitlines()]
 
 
 class TooSlow(Exception):
