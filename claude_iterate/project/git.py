@@ -75,12 +75,12 @@ class Git:
         if (process := self._running) is not None:
             process.kill()
 
-    def ignores(self, folder: str) -> bool:
-        """True for a folder that the repository ignores: then git says nothing of what is in it."""
-        # This call does not know literal names; with a dot before it, a name has no meaning of its own.
+    def ignores_folder(self) -> bool:
+        """True when the repository around the folder ignores it: then git says nothing of what is in it."""
+        # This call does not know literal names.
         before, self._environ = self._environ, self._environ | {"GIT_LITERAL_PATHSPECS": "0"}
         try:
-            self.ask("check-ignore", "-q", f"./{folder}")
+            self.ask("check-ignore", "-q", ".")
         except GitProblem:
             return False
         finally:
@@ -189,6 +189,17 @@ class IndexCopy:
         else:
             self._copy(seed)
         return True
+
+    def list_new(self) -> list[str]:
+        """Files in the folder that git neither tracks nor ignores."""
+        # The user's index knows what is tracked although it is ignored.
+        index = "" if self._users else self.path
+        return self._git.names("ls-files", "-z", "--others", "--exclude-standard", "--", ".", index=index)
+
+    def list_changed(self) -> list[str]:
+        """Files in the folder that are not as it describes them, or gone."""
+        compare = ("diff-files", "-z", "--name-only", "--no-renames", "--ignore-submodules=dirty", "--relative")
+        return self._git.names(*compare, "--", ".", index=self.path)
 
     def update(self, *options: str, paths: Iterable[str]) -> None:
         """Change the entries of these files."""

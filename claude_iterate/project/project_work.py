@@ -115,7 +115,7 @@ class Work:
         inside = self._changes_inside(snapshots.repositories_inside(now))
         self._last = now
         if changes is not None:
-            changes |= (_by_marks(last, now, len(snapshots.prefix)) if last is not None else {}) | inside
+            changes |= (_by_marks(last, now) if last is not None else {}) | inside
         left_out = tuple(sorted(now.left_out.items()))
         return Look("git", now.tree, now.ref, now.head, now.branch, commits, changes, left_out)
 
@@ -169,8 +169,8 @@ def _is_in_repository(root: Path) -> bool:
     return any(os.path.exists(f"{folder}/.git") for folder in (root, *root.parents))
 
 
-def _by_marks(before: Snapshot, now: Snapshot, prefix: int) -> dict[str, str]:
+def _by_marks(before: Snapshot, now: Snapshot) -> dict[str, str]:
     """Changes of files that are left out of snapshots: seen by their size, time and inode."""
-    gone = {path[prefix:]: "D" for path in before.marks.keys() - now.marks.keys() if path not in now.left_out}
+    gone = {path: "D" for path in before.marks.keys() - now.marks.keys() if path not in now.left_out}
     moved = {path: mark for path, mark in now.marks.items() if before.marks.get(path) != mark}
-    return gone | {path[prefix:]: "M" if path in before.marks else "A" for path in moved}
+    return gone | {path: "M" if path in before.marks else "A" for path in moved}
