@@ -54,6 +54,7 @@ def spent(loop: Loop) -> tuple[int, float]:
         "git stash -q && git checkout -q HEAD~1 && git checkout -q - && git stash pop -q",
         "git stash -q -u && git stash pop -q",
         "git clean -qfdx && git checkout -q .",
+        "cp -R $WORKSPACE aside && rm -rf $WORKSPACE && mv aside $WORKSPACE",
         "rm -rf $WORKSPACE/runs && ln -s /nowhere $WORKSPACE/.lock.new && mv $WORKSPACE/.lock.new $WORKSPACE/.lock",
     ],
 )

@@ -8,7 +8,6 @@ from claude_iterate.selftest.harness.fault import Expected, Fault
 from claude_iterate.selftest.harness.script_steps import HANG, INIT, LEFT, finish, message, proceed, usage_limit
 
 _LEFTOVERS = "Claude and its tools would keep working, unnoticed, after the run ended."
-_FIXED = {"verification.checks": ["test -e claude-iterate/workspaces/my-task/fixed"]}
 _CRASH = [{"exit": 3}]
 _AT_WORK = [LEFT, message("I started a process")]
 
@@ -68,7 +67,7 @@ FAULTS = {
         "The claim would be judged twice, or Claude would not learn what was wrong with it.",
         (finish(), finish({"touch": "fixed"})),
         Expected(outcomes=("ok", "ok")),
-        settings={**_FIXED, "delay": "1h"},
+        settings={"verification.checks": ["test -e claude-iterate/workspaces/my-task/fixed"], "delay": "1h"},
         intervention=interventions.kill("VerificationFinished"),
         events={"VerificationStarted": 2},
         prompts={2: "failed with exit code 1"},

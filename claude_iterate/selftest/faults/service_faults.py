@@ -7,7 +7,6 @@ from claude_iterate.selftest.harness.fault import Expected, Fault
 from claude_iterate.selftest.harness.script_steps import INIT, Step, api_error, finish, message, proceed, usage_limit
 
 FAILED = Expected("agent_failed", 1, ("auth",))
-AGAIN = Expected(outcomes=("transient", "ok"))
 SOON = {"limits.max_wait": "1s"}
 
 
@@ -17,17 +16,13 @@ def _lapse(fault: str, call: list[Step], why: Why = Why.TRANSIENT) -> Fault:
         fault,
         "A temporary failure of the service would end the run.",
         (call, finish()),
-        AGAIN,
+        Expected(outcomes=("transient", "ok")),
         settings={**SOON, "stop.failures": 1},
         events={f"WaitStarted why={why}": 1},
     )
 
 
-def _denial(*report: Step) -> list[Step]:
-    denial = {"tool_name": "Bash", "tool_use_id": "t", "tool_input": {"command": "npm test"}}
-    return [INIT, message("Denied."), *report, {"result": {"permission_denials": [denial], "total_cost_usd": 0.01}}]
-
-
+_DENIAL = {"tool_name": "Bash", "tool_use_id": "t", "tool_input": {"command": "npm test"}}
 _LIMIT = "You've hit your session limit"
 
 FAULTS = {
@@ -68,7 +63,7 @@ FAULTS = {
     "denied-tools": Fault(
         "a tool that is not allowed, again and again",
         "The run would spend all its iterations on denied requests.",
-        (_denial(),),
+        ([INIT, message("Denied."), {"result": {"permission_denials": [_DENIAL], "total_cost_usd": 0.01}}],),
         Expected("agent_failed", 1, ("denied", "denied")),
         says=("--allow 'Bash(npm test:*)'",),
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from signal import SIGHUP, SIGINT, SIGTERM, Signals
 
 from claude_iterate.selftest.harness import interventions
@@ -28,6 +29,11 @@ def _signal_fault(what: str, reason: str, code: int, *signals: Signals) -> Fault
 
 
 _DELAYED = "A receiver of notifications would delay the run or make it fail."
+
+
+def _receiver_fault(what: str, prepare: Callable[[FaultProject], None]) -> Fault:
+    return Fault(what, _DELAYED, (proceed(), finish()), Expected(outcomes=("ok", "ok")), prepare=prepare)
+
 
 FAULTS = {
     "disk-full": Fault(
@@ -66,13 +72,7 @@ FAULTS = {
         says=("cannot be written",),
         impossible=interventions.may_write_anywhere,
     ),
-    "webhook-slow": Fault(
-        "a receiver that never answers",
-        _DELAYED,
-        (proceed(), finish()),
-        Expected(outcomes=("ok", "ok")),
-        prepare=interventions.receiver(),
-    ),
+    "webhook-slow": _receiver_fault("a receiver that never answers", interventions.receiver()),
     "webhook-dead": Fault(
         "an address where nothing listens",
         _DELAYED,
@@ -82,13 +82,7 @@ FAULTS = {
         intervention=interventions.during(once="Warned"),
         says=("Notifications to",),
     ),
-    "webhook-500": Fault(
-        "a receiver that answers with errors",
-        _DELAYED,
-        (proceed(), finish()),
-        Expected(outcomes=("ok", "ok")),
-        prepare=interventions.receiver(answers=True),
-    ),
+    "webhook-500": _receiver_fault("a receiver that answers with errors", interventions.receiver(answers=True)),
     "two-runs": Fault(
         "a second run in the same workspace",
         "Two runs would overwrite each other's work.",
