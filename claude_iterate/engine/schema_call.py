@@ -137,7 +137,7 @@ def look_at_project(supervisor: Supervisor) -> ProjectState:
 
 def warn_if_unknown(recorder: Recorder, project: ProjectState) -> None:
     """A change of a project that cannot be looked at would not be noticed."""
-    if not project.is_known:
+    if project.files is None:
         text = "Whether Claude changes the project meanwhile cannot be known: it has too many files to look at."
         recorder.warn_once(text, "Put it under git: git init")
 

@@ -76,8 +76,10 @@ class Work:
         self._choose()
         before, self._looked_at = self._looked_at, time.time()
         name = f"{number:04d}-next" if again else f"{number:04d}"
-        by_git = self._how == "git"
-        found = self._look_by_git(name, since, before) if by_git else self._look_at_files(name, since)
+        if self._snapshots is not None and self._how == "git":
+            found = self._look_by_git(self._snapshots, name, since, before)
+        else:
+            found = self._look_at_files(name, since)
         return msgspec.structs.replace(found, notes=True) if self._look_at_notes() else found
 
     def give_up(self) -> None:
@@ -101,32 +103,26 @@ class Work:
             self._snapshots = Snapshots(self._place, self._environ, filters=self._filters)
             self._how = "git"
 
-    def _look_by_git(self, name: str, since: tuple[str, str] | None, looked_at: float) -> Look:
-        assert self._snapshots is not None
+    def _look_by_git(self, snapshots: Snapshots, name: str, since: tuple[str, str] | None, looked_at: float) -> Look:
+        last = self._last
         try:
-            now = self._snapshots.take(name)
-            tree, head = (self._last.tree, self._last.head) if self._last is not None else since or ("", "")
-            changes = self._differences(tree, now) if tree else None
-            commits = self._snapshots.count_commits(head, now.head, max(0, int(looked_at) - _UNSURE)) if tree else 0
+            now = snapshots.take(name)
+            tree, head = (last.tree, last.head) if last is not None else since or ("", "")
+            changes = snapshots.differences(tree, now.tree) if tree else None
+            commits = snapshots.count_commits(head, now.head, max(0, int(looked_at) - _UNSURE)) if tree else 0
         except GitProblem as problem:
             return Look("git", problem=str(problem))
-        inside = self._changes_inside(now)
+        inside = self._changes_inside(snapshots.repositories_inside(now))
         self._last = now
-        left_out = tuple(sorted(now.left_out.items()))
         if changes is not None:
-            changes |= inside
+            changes |= (_by_marks(last, now) if last is not None else {}) | inside
+        left_out = tuple(sorted(now.left_out.items()))
         return Look("git", now.tree, now.ref, now.head, now.branch, commits, changes, left_out)
 
-    def _differences(self, tree: str, now: Snapshot) -> dict[str, str]:
-        assert self._snapshots is not None
-        changes = self._snapshots.differences(tree, now.tree)
-        return changes | _by_marks(self._last, now, len(self._snapshots.prefix)) if self._last is not None else changes
-
-    def _changes_inside(self, snapshot: Snapshot) -> dict[str, str]:
+    def _changes_inside(self, folders: list[str]) -> dict[str, str]:
         """What changed in repositories inside of this one. Git does not look into them, but an agent may work there."""
-        assert self._snapshots is not None
         found: dict[str, str] = {}
-        for folder in self._snapshots.repositories_inside(snapshot):
+        for folder in folders:
             before = self._nested.get(folder)
             root, ignore = self._place.root / folder, self._place.ignore
             self._nested[folder] = now = scan.scan(root, lambda _path: True, ignore, before)
@@ -155,10 +151,8 @@ class Work:
             return self._last
         if not now.files and self._snapshots is None and since is None:
             return None
-        if self._store.is_symlink():  # what is written there would go elsewhere
-            self._how = "files"
-            return None
-        if len(now.files) > MOST_STORED or sum(seen.mark[0] for seen in now.files.values()) > MOST_STORED_BYTES:
+        is_large = len(now.files) > MOST_STORED or sum(seen.mark[0] for seen in now.files.values()) > MOST_STORED_BYTES
+        if is_large or self._store.is_symlink():  # what is written there would go elsewhere
             self._how = "files"
             return None
         try:
@@ -175,8 +169,8 @@ def _is_in_repository(root: Path) -> bool:
     return any(os.path.exists(f"{folder}/.git") for folder in (root, *root.parents))
 
 
-def _by_marks(before: Snapshot, now: Snapshot, prefix: int) -> dict[str, str]:
+def _by_marks(before: Snapshot, now: Snapshot) -> dict[str, str]:
     """Changes of files that are left out of snapshots: seen by their size, time and inode."""
-    gone = {path[prefix:]: "D" for path in before.marks.keys() - now.marks.keys() if path not in now.left_out}
+    gone = {path: "D" for path in before.marks.keys() - now.marks.keys() if path not in now.left_out}
     moved = {path: mark for path, mark in now.marks.items() if before.marks.get(path) != mark}
-    return gone | {path[prefix:]: "M" if path in before.marks else "A" for path in moved}
+    return gone | {path: "M" if path in before.marks else "A" for path in moved}

@@ -19,7 +19,7 @@ from claude_iterate.project.ignored import IgnoreFiles, ToolOutput
 
 MOST_FILES = 200_000
 LARGEST_READ = 64 << 20
-_MOST_READ = 512 << 20
+MOST_READ = 512 << 20
 """Beyond these bytes of one file or of all, size and times stand for the content."""
 _RACY = 50_000_000
 """Nanoseconds: a file that changed so shortly before we looked may change again without another time."""
@@ -47,7 +47,7 @@ def scan(
     `.gitignore` say what else does not count. `before` saves reading what did not change."""
     known = before.files if before is not None else {}
     found: dict[str, ScannedFile] = {}
-    budget = _MOST_READ
+    budget = MOST_READ
     for path, about in _walk(str(root), counts, IgnoreFiles(ignore) if ignore is not None else None):
         if len(found) >= MOST_FILES:
             return Scan(found, whole=False)

@@ -131,7 +131,7 @@ def test_changes_of_the_status_are_shown_while_claude_works(loop: Loop, in_place
     until(lambda: len(loop.events("StatusChanged")) == 2)
     (loop.workspace / "two").touch()
     done = loop.finish(process)
-    shown = [line.partition("↳")[2].strip() for line in done.lines if "↳" in line]
+    shown = [line.partition("↳")[2].strip() for line in done.err.splitlines() if "↳" in line]
     assert shown == ["2/9 items (+2)", "5/9 items (+3)", "✅ Complete!"]
 
 

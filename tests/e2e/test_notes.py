@@ -64,6 +64,7 @@ def test_an_iteration_that_is_done_again_gets_the_note_again(loop: Loop) -> None
     say(loop, "reboot")
     assert loop.finish(process).code == 0
     assert prompts(loop) == [True, True, True, False]
+    assert loop.outcomes() == ["usage_limit", "rebooted", "ok", "ok"]
 
 
 def test_a_killed_runner_delivers_the_note_again(loop: Loop) -> None:

@@ -57,6 +57,8 @@ def test_what_the_user_deletes_between_iterations_stays_deleted(loop: Loop) -> N
         path.unlink()
     say(loop, "resume")
     assert loop.finish(process).code == 0
+    kinds = order(loop)
+    assert "IterationStarted" not in kinds[kinds.index("pause") : kinds.index("resume")]
     assert (b"Use tabs." in Path(loop.record(2)["stdin"]).read_bytes(), settings.exists()) == (False, False)
     assert [event["text"] for event in loop.events("Warned") if "Restored" in event["text"]] == []
 
