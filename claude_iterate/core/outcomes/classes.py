@@ -250,7 +250,7 @@ def _find_reset(evidence: Evidence) -> tuple[float | None, str]:
     """When the limit ends, from the structured event first, then from the words; and which window it is."""
     limit = evidence.call.rejected
     moment = reset_times.plausible(limit.resets_at, evidence.now) if limit else None
-    moment = moment or reset_times.reset_in(evidence.words, evidence.now, evidence.zones)
+    moment = moment or reset_times.reset_in(evidence.words, evidence.now)
     return moment, limit.window if limit else ""
 
 

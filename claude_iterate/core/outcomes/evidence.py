@@ -16,7 +16,6 @@ import msgspec
 from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.outcomes.call import Call
 from claude_iterate.core.outcomes.denials import Granted
-from claude_iterate.core.outcomes.reset_times import Zones, utc_only
 
 _LOOKED_THROUGH = 4000
 _PATIENCE = 1.0
@@ -92,7 +91,6 @@ class Evidence(msgspec.Struct, frozen=True):
     call: Call
     wrote_status: bool = False
     now: float = 0.0
-    zones: Zones = utc_only
     patterns: tuple[str, ...] = ()
     granted: Granted = Granted()
 
