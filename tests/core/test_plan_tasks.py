@@ -62,18 +62,6 @@ def test_fenced_examples_are_no_tasks(fence: str) -> None:
     assert states(f"- [x] real\n{fence}\n- [ ] example") == [("real", "done")]
 
 
-def test_indented_code_is_an_example_and_a_nested_item_is_not() -> None:
-    """Four blanks mean code after an empty line outside of a list, and a nested item within one."""
-    assert states("Like this:\n\n    - [ ] example\n    - [ ] more\n\nNow:\n- [ ] real") == [("real", "open")]
-    assert states("- [x] one\n    - [ ] two\n\n    - [ ] three\n\t- [~] four") == [
-        ("one", "done"),
-        ("two", "open"),
-        ("three", "open"),
-        ("four", "doing"),
-    ]
-    assert states("1. [ ] one\n\nA paragraph ends the list.\n\n    - [ ] example") == [("one", "open")]
-
-
 def test_numbered_headings_are_tasks() -> None:
     """With a check mark they are done. One with boxes or numbered headings below is only a title."""
     text = """# Plan
