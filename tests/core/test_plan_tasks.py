@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_iterate.core.reports.plan_tasks import Counts, Task, boxes_in, count_tasks, fingerprint, tasks_in
+from claude_iterate.core.reports.plan_tasks import Task, boxes_in, fingerprint, tasks_in
 
 
 def states(text: str) -> list[tuple[str, str]]:
@@ -105,8 +105,6 @@ def test_references() -> None:
         Task("three (see above)", "done", (), 5),
         Task("four (REFS: )", "open", (), 6),
     ]
-    assert count_tasks(tasks_in(text)) == Counts(open=3, done=1, without_refs=2)
-    assert count_tasks(tasks_in(text)).all == 4
 
 
 def test_a_heading_in_a_list_of_boxes_is_a_heading() -> None:
@@ -123,9 +121,9 @@ def test_the_fingerprint_is_that_of_the_words() -> None:
 
 def test_a_hundred_thousand_tasks() -> None:
     """Boxes and headings alike: the work grows with the text and no faster."""
-    assert count_tasks(tasks_in("- [ ] task\n" * 100_000)).open == 100_000
-    assert count_tasks(tasks_in("### 1.1 task\n" * 30_000)).open == 30_000
-    assert count_tasks(tasks_in("### 1.1 " + "(refs: " * 30_000)).open == 1
+    assert len(tasks_in("- [ ] task\n" * 100_000)) == 100_000
+    assert len(tasks_in("### 1.1 task\n" * 30_000)) == 30_000
+    assert len(tasks_in("### 1.1 " + "(refs: " * 30_000)) == 1
 
 
 @given(st.text(alphabet="-*+1.)[]xX~# \t\n>`(refs:)✅a"))

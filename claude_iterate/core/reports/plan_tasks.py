@@ -7,7 +7,7 @@ unless there are boxes below it. What stands in a fence is an example.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -39,20 +39,6 @@ _Heading = tuple[int, int, Task]
 """A heading's rank, how many boxes stand before it, and what it would be as a task."""
 
 
-class Counts(msgspec.Struct, frozen=True):
-    """How many tasks there are in each state, and how many name no specification."""
-
-    open: int = 0
-    doing: int = 0
-    done: int = 0
-    without_refs: int = 0
-
-    @property
-    def all(self) -> int:
-        """All tasks."""
-        return self.open + self.doing + self.done
-
-
 def tasks_in(text: str) -> list[Task]:
     """The tasks of one file, in order."""
     tasks: list[Task] = []
@@ -73,16 +59,6 @@ def boxes_in(text: str) -> list[Task]:
     """The boxes of a list alone, as in TODO.md, where a heading is a heading."""
     found = (_box(line, number) for number, line in outside_fences(text))
     return [task for task in found if task is not None]
-
-
-def count_tasks(tasks: Iterable[Task]) -> Counts:
-    """How many there are of each."""
-    counts = {OPEN: 0, DOING: 0, DONE: 0}
-    bare = 0
-    for task in tasks:
-        counts[task.state] += 1
-        bare += not task.refs
-    return Counts(counts[OPEN], counts[DOING], counts[DONE], bare)
 
 
 def fingerprint(texts: Sequence[str]) -> str:
