@@ -122,7 +122,8 @@ CLASSES: tuple[Class, ...] = (
     Class(
         Kind.BILLING,
         "The account cannot pay or may not: waiting does not help.",
-        "Add credit, or log in with a subscription: claude /login",
+        "Add credit or turn on extra usage, choose another `claude.model`, ask who manages the account, or log in with"
+        " another one: claude /login",
         _cannot_pay,
     ),
     Class(
@@ -134,7 +135,7 @@ CLASSES: tuple[Class, ...] = (
     Class(
         Kind.AUTH,
         "Claude is not logged in.",
-        "Log in: run `claude` and type /login; for servers: claude setup-token",
+        "Log in: run `claude` and type /login; for servers: claude setup-token; with a key: check ANTHROPIC_API_KEY",
         _shows(Kind.AUTH),
     ),
     Class(
@@ -205,36 +206,14 @@ def is_done_again(ended: IterationFinished) -> bool:
     return kind in RETRIED and (kind == Kind.REBOOTED or not claims)
 
 
-_BETTER_ADVICE = (
-    (
-        {Kind.CONFIG, Kind.AUTH},
-        "cannot be used with root",
-        "Run as another user, or set IS_SANDBOX=1 in `claude.env` if this machine is a sandbox.",
-    ),
-    (
-        {Kind.BILLING},
-        "extra usage is required",
-        "Turn on extra usage for the account, or choose another model: `claude.model` (run: --model NAME)",
-    ),
-    (
-        {Kind.BILLING},
-        _DISABLED_BY_ADMIN,
-        "Ask who manages the account to allow it, or log in with another one: claude /login",
-    ),
-    (
-        {Kind.AUTH},
-        "api key",
-        "Check ANTHROPIC_API_KEY in the environment or in `claude.env`, or unset it to use your login.",
-    ),
-)
-"""For failures of these kinds whose words match."""
+_ROOT = "cannot be used with root"
+_ADVICE_FOR_ROOT = "Run as another user, or set IS_SANDBOX=1 in `claude.env` if this machine is a sandbox."
 
 
 def classify(evidence: Evidence) -> Outcome:
     """The first class that holds, with Claude's own words."""
     found = next(row for row in CLASSES if row.holds(evidence))
-    better = (text for kinds, words, text in _BETTER_ADVICE if found.kind in kinds and evidence.mentions(words))
-    advice = next(better, found.advice)
+    advice = _ADVICE_FOR_ROOT if found.kind == Kind.CONFIG and evidence.mentions(_ROOT) else found.advice
     allowed_by: tuple[tuple[str, str], ...] = ()
     denied = evidence.call.result.denials if evidence.call.result is not None else ()
     if denied and found.kind in {Kind.DENIED, Kind.OK, Kind.MAX_TURNS}:
