@@ -85,7 +85,7 @@ def test_a_variable_needs_a_rule_of_its_own(command: str, wanted: tuple[str, ...
             "node -e 1",
         ),
         *("eval $X", "$X y", "awk '{print}' x", "env sh -c x", "xargs sh -c x", "timeout 5 sudo ls", "deno eval 1"),
-        *("perl -pi -e s/a/b/ x", "rm $HOME", "chmod +x `which x`", "uv run python -c x"),
+        *("perl -pi -e s/a/b/ x", "rm $HOME", "chmod +x `which x`", "uv run python -c x", "/usr/bin/env python3 -c x"),
     ],
 )
 def test_what_can_run_anything_is_never_offered(command: str) -> None:
@@ -117,6 +117,7 @@ def test_claude_code_says_which_parts_need_a_rule() -> None:
     """The others have one, or need none."""
     said = "This Bash command contains multiple operations. The following part requires approval: npm test 2>&1"
     assert offered("npm test 2>&1 | tee x && git add .", said) == ("npm test:*",)
+    assert offered("cat /etc/x") == ("cat:*",)
     assert offered("npm test | tee x && git add .") == ("git add:*", "npm test:*", "tee x:*")
 
 

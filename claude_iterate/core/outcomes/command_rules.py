@@ -22,7 +22,7 @@ _TOKEN = re.compile(
 _KEYWORDS = frozenset({"if", "then", "elif", "else", "while", "until", "do", "!", "{"})
 """A command may follow them."""
 _NO_COMMANDS = frozenset({"for", "select", "case", "function", "fi", "done", "esac", "}"})
-_VARIABLE = re.compile(r"env$|[A-Za-z_]\w*=")
+_VARIABLE = re.compile(r"(?:/usr/bin/)?env$|[A-Za-z_]\w*=")
 _LOOKED_THROUGH = frozenset({"timeout", "nice", "nohup", "time", "stdbuf"})
 """Claude Code compares what stands behind them."""
 _OPTION = re.compile(r"-|[\d.]+[smhd]?$")
@@ -40,11 +40,17 @@ _LAUNCHERS = frozenset(
     }
 )
 """What they start belongs to the rule."""
-_RUN_ANYTHING = frozenset({"sudo", "su", "doas", "eval", "exec", "source", ".", "ssh", "chroot", "awk", "deno"})
+_RUN_ANYTHING = frozenset(
+    {
+        *("sudo", "su", "doas", "eval", "exec", "source", ".", "ssh", "chroot", "deno"),
+        *("awk", "gawk", "mawk", "parallel", "watch", "setsid", "at"),
+    }
+)
 _EXACT = frozenset(
     {
         *("rm", "rmdir", "dd", "chmod", "chown", "kill", "pkill", "curl", "wget", "nc", "scp", "rsync", "docker"),
-        *("kubectl", "terraform", "aws", "gh", "psql"),
+        *("podman", "kubectl", "helm", "terraform", "aws", "gcloud", "az", "gh", "psql", "mysql", "sqlite3"),
+        *("crontab", "systemctl", "mount", "shutdown", "reboot"),
         *("git push", "git reset", "git clean", "git checkout", "git restore", "git rebase", "git config"),
         *("npm publish", "pnpm publish", "yarn publish", "cargo publish", "npm config"),
     }

@@ -155,6 +155,8 @@ def _remedy_for_commands(denial: Denial, granted: Granted, mode: str = "") -> Re
         program = started_by(words)[0]
         if program in _EDITS and granted.mode not in _WRITING_MODES:
             mode = _EDITING
+        elif mode and program in _LOOKS:
+            continue
         elif rules := rules_for(words):
             found += [rule for rule in rules if not is_allowed(rule, granted.tools)]
         else:
@@ -172,7 +174,7 @@ def _denied_commands(denial: Denial) -> list[list[str]]:
         named = [words for words in commands if " ".join(words) in parts["parts"]]
         if named:
             return named
-    return [words for words in commands if started_by(words)[0] not in _LOOKS]
+    return [words for words in commands if started_by(words)[0] not in _LOOKS] or commands[:1]
 
 
 def _name(words: list[str]) -> str:
