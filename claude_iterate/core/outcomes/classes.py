@@ -80,8 +80,7 @@ def _is_ok(evidence: Evidence) -> bool:
 
 
 def _is_denied(evidence: Evidence) -> bool:
-    result = evidence.call.result
-    return not evidence.has_failed and result is not None and bool(result.denials) and not evidence.wrote_status
+    return not evidence.has_failed and bool(evidence.denials) and not evidence.wrote_status
 
 
 CLASSES: tuple[Class, ...] = (
@@ -215,10 +214,9 @@ def classify(evidence: Evidence) -> Outcome:
     found = next(row for row in CLASSES if row.holds(evidence))
     advice = _ADVICE_FOR_ROOT if found.kind == Kind.CONFIG and evidence.mentions(_ROOT) else found.advice
     allowed_by: tuple[tuple[str, str], ...] = ()
-    denied = evidence.call.result.denials if evidence.call.result is not None else ()
-    if denied and found.kind in {Kind.DENIED, Kind.OK, Kind.MAX_TURNS}:
-        remedy = denials.find_remedy(denied, evidence.granted)
-        advice, allowed_by = denials.advice(denied, remedy, evidence.granted), denials.options(remedy)
+    if evidence.denials and found.kind in {Kind.DENIED, Kind.OK, Kind.MAX_TURNS}:
+        remedy = denials.find_remedy(evidence.denials, evidence.granted)
+        advice, allowed_by = denials.advice(evidence.denials, remedy, evidence.granted), denials.options(remedy)
     resets_at, window = _find_reset(evidence) if found.kind == Kind.USAGE_LIMIT else (None, "")
     throttled = found.kind == Kind.TRANSIENT and evidence.is_throttled
     message = _message(found, evidence)
@@ -236,8 +234,8 @@ def _find_reset(evidence: Evidence) -> tuple[float | None, str]:
 def _message(found: Class, evidence: Evidence) -> str:
     if found.kind in {Kind.OK, Kind.MAX_TURNS, Kind.INTERRUPTED, Kind.SKIPPED, Kind.REBOOTED}:
         return ""
-    if found.kind == Kind.DENIED and evidence.call.result is not None:
-        return "not allowed: " + ", ".join(denials.missing_permissions(evidence.call.result.denials))
+    if found.kind == Kind.DENIED:
+        return "not allowed: " + ", ".join(denials.missing_permissions(evidence.denials))
     if evidence.call.cut is not None and _took_too_long(evidence):
         doing = f" ({evidence.call.cut.doing})" if evidence.call.cut.doing else ""
         verb = "silent for" if evidence.call.cut.cause == Cause.IDLE else "ran for"

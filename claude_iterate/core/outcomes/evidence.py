@@ -13,6 +13,7 @@ import re
 
 import msgspec
 
+from claude_iterate.core.events import Denial
 from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.outcomes.call import Call
 from claude_iterate.core.outcomes.denials import Granted
@@ -129,6 +130,11 @@ class Evidence(msgspec.Struct, frozen=True):
     def status(self) -> int | None:
         """The HTTP status Claude reported, if any."""
         return self.call.result.api_error_status if self.call.result else None
+
+    @property
+    def denials(self) -> tuple[Denial, ...]:
+        """The tool calls that were not allowed, by the result."""
+        return self.call.result.denials if self.call.result is not None else ()
 
     @property
     def has_failed(self) -> bool:
