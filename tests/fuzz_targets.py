@@ -21,13 +21,13 @@ from claude_iterate.core.events import (
     Event,
     IterationFinished,
     IterationStarted,
+    ResultReported,
     RunStarted,
     StatusChanged,
     Warned,
 )
-from claude_iterate.core.outcomes import reset_times
 from claude_iterate.core.outcomes.call import Call
-from claude_iterate.core.outcomes.classes import classify
+from claude_iterate.core.outcomes.classes import JUST_PASSED, LONGEST, classify, plausible
 from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.core.redact import Redactor
 from claude_iterate.core.reports import fallbacks, review, status
@@ -201,10 +201,10 @@ def limit_words(chance: Random, _folder: Path) -> None:
     """Messages about limits, at any time."""
     words = fuzz_inputs.text(chance, chance.choice(LIMITS))
     now = chance.choice((0.0, 1.0, 1.7e9, 1772323199.0, 4.1e9, 2.5e11))
-    moment = reset_times.reset_in(words, now)
-    assert moment is None or now - reset_times.JUST_PASSED < moment <= now + reset_times.LONGEST
+    moment = classify(evidence(ResultReported("success", True, words), now=now)).resets_at
+    assert moment is None or now - JUST_PASSED < moment <= now + LONGEST
     odd = chance.choice((None, -1, 0, now, now + 1, now * 1000, 1e300, -1e300))
-    reset_times.plausible(odd, now)
+    plausible(odd, now)
 
 
 def reports(chance: Random, _folder: Path) -> None:

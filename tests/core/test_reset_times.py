@@ -8,12 +8,15 @@ import pytest
 
 from claude_iterate.core.events import ResultReported
 from claude_iterate.core.events.enums import Kind
-from claude_iterate.core.outcomes.classes import classify
-from claude_iterate.core.outcomes.reset_times import plausible, reset_in
+from claude_iterate.core.outcomes.classes import classify, plausible
 from claude_iterate.core.rules.waits import backoff, probe
 from tests.core.building import evidence
 
 NOW = datetime(2026, 2, 1, 12, 0, tzinfo=UTC).timestamp()
+
+
+def reset_in(words: str) -> float | None:
+    return classify(evidence(ResultReported("success", True, words), 1, now=NOW)).resets_at
 
 
 @pytest.mark.parametrize(
@@ -33,16 +36,16 @@ NOW = datetime(2026, 2, 1, 12, 0, tzinfo=UTC).timestamp()
 def test_every_form_of_a_limit_is_known(words: str) -> None:
     """Its moment is in Claude Code's event, not in the words."""
     assert means_limit(words)
-    assert reset_in(words, NOW) is None
+    assert reset_in(words) is None
 
 
 def test_the_api_says_in_words_when_access_is_regained() -> None:
     """A date that makes no sense is none."""
     words = "API Error: 400 You have reached your API usage limits. You will regain access on 2026-02-03 at 00:00 UTC."
     assert means_limit(words)
-    assert reset_in(words, NOW) == NOW + 36 * 3600
+    assert reset_in(words) == NOW + 36 * 3600
     for date in ("2025-02-03", "2027-02-03", "2026-02-31"):
-        assert reset_in(words.replace("2026-02-03", date), NOW) is None
+        assert reset_in(words.replace("2026-02-03", date)) is None
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,17 @@ a model that writes "rate limit" has not met one. What shows the sort of a failu
 
 from __future__ import annotations
 
+import contextlib
+import re
 from collections.abc import Callable
+from datetime import datetime
 
 import msgspec
 
 from claude_iterate.core.events import IterationFinished, Outcome
 from claude_iterate.core.events.enums import Cause, Kind
 from claude_iterate.core.formats import duration, shorten
-from claude_iterate.core.outcomes import denials, reset_times
+from claude_iterate.core.outcomes import denials
 from claude_iterate.core.outcomes.evidence import Evidence
 
 
@@ -205,6 +208,11 @@ def is_done_again(ended: IterationFinished) -> bool:
     return kind in RETRIED and (kind == Kind.REBOOTED or not claims)
 
 
+LONGEST = 8 * 86400.0
+"""The longest window is a week; a reset further away than this is a mistake."""
+JUST_PASSED = 900.0
+"""The message was on its way, and enforcement lags behind the time that it names."""
+_REGAINED = re.compile(r"regain access on (\d{4}-\d\d-\d\d) at (\d\d:\d\d) UTC")
 _ROOT = "cannot be used with root"
 _ADVICE_FOR_ROOT = "Run as another user, or set IS_SANDBOX=1 in `claude.env` if this machine is a sandbox."
 
@@ -224,11 +232,20 @@ def classify(evidence: Evidence) -> Outcome:
 
 
 def _find_reset(evidence: Evidence) -> tuple[float | None, str]:
-    """When the limit ends, from the structured event first, then from the words; and which window it is."""
-    limit = evidence.call.rejected
-    moment = reset_times.plausible(limit.resets_at, evidence.now) if limit else None
-    moment = moment or reset_times.reset_in(evidence.words, evidence.now)
-    return moment, limit.window if limit else ""
+    """When the limit ends, and which window it is. Claude Code's event says it; the limits of an API key are announced
+    in words alone. Without a moment the run probes with growing pauses."""
+    limit, moment = evidence.call.rejected, None
+    if found := _REGAINED.search(evidence.words):
+        with contextlib.suppress(ValueError):
+            moment = datetime.fromisoformat(f"{found[1]}T{found[2]}Z").timestamp()
+    if limit is not None:
+        moment = plausible(limit.resets_at, evidence.now) or moment
+    return plausible(moment, evidence.now), limit.window if limit is not None else ""
+
+
+def plausible(moment: float | None, now: float) -> float | None:
+    """An epoch that can be a reset, or None. One that has just passed is a reset too."""
+    return moment if moment is not None and now - JUST_PASSED < moment <= now + LONGEST else None
 
 
 def _message(found: Class, evidence: Evidence) -> str:
