@@ -41,6 +41,7 @@ def offered(command: str, said: str = "", granted: Granted = WORK) -> tuple[str,
         ("pytest tests/test_a.py", "pytest:*"),
         ("make -j4", "make:*"),
         ("make test", "make test:*"),
+        ("npm --prefix web run build", "npm --prefix web run build:*"),
         ("./gradlew test", "./gradlew test:*"),
         ("/usr/bin/npm test", "/usr/bin/npm test:*"),
         ("git -C sub commit -m 'a; b'", "git -C sub commit:*"),
@@ -86,6 +87,7 @@ def test_a_variable_needs_a_rule_of_its_own(command: str, wanted: tuple[str, ...
         ),
         *("eval $X", "$X y", "awk '{print}' x", "env sh -c x", "xargs sh -c x", "timeout 5 sudo ls", "deno eval 1"),
         *("perl -pi -e s/a/b/ x", "rm $HOME", "chmod +x `which x`", "uv run python -c x", "/usr/bin/env python3 -c x"),
+        "pnpm -C web exec python3 -c x",
     ],
 )
 def test_what_can_run_anything_is_never_offered(command: str) -> None:

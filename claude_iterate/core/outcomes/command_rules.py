@@ -98,7 +98,7 @@ def _narrow(words: list[str]) -> str | None:
     name = words[0].rpartition("/")[2]
     verb = 3 if words[1:2] in (["-C"], ["--prefix"]) else 1
     pair = " ".join([name, *words[verb : verb + 1]])
-    before = (name in _LAUNCHERS) + 2 * (pair in _LAUNCHERS)
+    before = verb + 1 if pair in _LAUNCHERS else int(name in _LAUNCHERS)
     if before and not "".join(words[before : before + 1]).startswith("-"):
         narrow = _narrow(words[before:])
         return None if narrow is None else " ".join([*words[:before], narrow])
