@@ -28,7 +28,6 @@ from claude_iterate.core.rules.during import decide_running
 from claude_iterate.core.rules.verdicts import Cut, Wait
 from claude_iterate.core.rules.waits import retry_if_temporary
 from claude_iterate.engine.recorder import Recorder
-from claude_iterate.engine.run_spec import zone
 from claude_iterate.engine.supervisor import ProcessCallbacks, Supervisor
 from claude_iterate.errors import AgentProblem, ExpectedError
 
@@ -134,7 +133,7 @@ def outcome_of_call(supervisor: Supervisor, *, wrote_report: bool) -> events.Out
         str(spec.tree.main) if spec.tree is not None else "",
     )
     call, patterns = recorder.state.call or Call(0, 0.0), spec.settings.limits.patterns
-    outcome = classify(Evidence(call, wrote_report, recorder.wall_time(), zone, patterns, granted))
+    outcome = classify(Evidence(call, wrote_report, recorder.wall_time(), patterns, granted))
     return retry_if_temporary(outcome, recorder.state) if outcome.kind == Kind.AUTH else outcome
 
 

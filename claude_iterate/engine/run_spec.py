@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
@@ -44,16 +43,6 @@ class LocalZone(tzinfo):
     def fromutc(self, moment: datetime) -> datetime:
         """A moment in UTC on this computer's clock."""
         return moment.replace(tzinfo=UTC).astimezone().replace(tzinfo=self)
-
-
-def zone(name: str) -> tzinfo | None:
-    """The time zone of this name; the computer's own if the name is empty, None if it is unknown."""
-    if not name:
-        return LocalZone()
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return None
 
 
 class UserInput(msgspec.Struct, frozen=True):

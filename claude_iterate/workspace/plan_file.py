@@ -5,13 +5,14 @@ Agents and people write it, so it is read like any foreign file: bounded, and wi
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import msgspec
 
 from claude_iterate.core.events import PlanRead
 from claude_iterate.core.formats import plural as counted_things
-from claude_iterate.core.reports.plan_tasks import Task, count_tasks, fingerprint, tasks_in
+from claude_iterate.core.reports.plan_tasks import DOING, DONE, OPEN, Task, fingerprint, tasks_in
 from claude_iterate.core.rules.plan import FILE
 from claude_iterate.core.settings.modes import Mode
 from claude_iterate.errors import WorkspaceProblem
@@ -47,10 +48,11 @@ def summarize(found: PlanText) -> PlanRead:
     known = fingerprint([words for _file, words in found.files]) if found.files else ""
     if found.problem:
         return PlanRead(fingerprint=known, problem=found.problem)
-    counts = count_tasks(placed.task for placed in tasks(found))
-    if counts.all > MOST_TASKS:
-        return PlanRead(fingerprint=known, problem=f"it has {counts.all:,} tasks, and {MOST_TASKS:,} are the most")
-    return PlanRead(counts.open, counts.doing, counts.done, counts.without_refs, known)
+    there = [placed.task for placed in tasks(found)]
+    if len(there) > MOST_TASKS:
+        return PlanRead(fingerprint=known, problem=f"it has {len(there):,} tasks, and {MOST_TASKS:,} are the most")
+    states = Counter(task.state for task in there)
+    return PlanRead(states[OPEN], states[DOING], states[DONE], sum(not task.refs for task in there), known)
 
 
 def tasks(found: PlanText) -> list[PlacedTask]:

@@ -223,11 +223,6 @@ def test_a_window_is_told_wherever_its_figures_stand() -> None:
     assert own[-1] == LimitReported("rejected", "five_hour", 8.0, 1.0)
 
 
-def test_a_reset_in_milliseconds_is_in_seconds() -> None:
-    """Recognised by its size."""
-    assert limits_of(status="allowed", rateLimitType="x", resetsAt=1_778_565_600_000)[0].resets_at == 1_778_565_600.0
-
-
 @pytest.mark.parametrize(
     "line", [b"hello", b"null", b"[]", b"12", b'"x"', b"\xff\xfe\x00", b"{", b'{"type"', b"[" * 100_000]
 )

@@ -17,7 +17,6 @@ from claude_iterate.core import events
 from claude_iterate.core.events import Denial, Event, StreamEvent
 from claude_iterate.core.events.stream import request_of
 from claude_iterate.core.foreign_json import decode, is_deep, number, table, tables, text_of, texts, whole, word
-from claude_iterate.core.outcomes import reset_times
 
 PREVIEW = 2000
 LONGEST_ERROR_LINE = 20_000
@@ -218,7 +217,7 @@ def _window(status: str, name: str, *rows: dict[str, Any]) -> events.LimitReport
         next((found for row in rows if (found := number(row.get(key))) is not None), None)
         for key in ("resetsAt", "utilization")
     )
-    return events.LimitReported(status, name, reset_times.in_seconds(resets), used)
+    return events.LimitReported(status, name, resets, used)
 
 
 def _read_session(document: dict[str, Any]) -> StreamEvent:

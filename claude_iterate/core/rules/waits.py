@@ -12,8 +12,7 @@ from claude_iterate.core import hours
 from claude_iterate.core.events import Outcome, WaitEnded, WaitStarted
 from claude_iterate.core.events.enums import Kind, Purpose, Reason, Why
 from claude_iterate.core.formats import duration, plural
-from claude_iterate.core.outcomes import reset_times
-from claude_iterate.core.outcomes.classes import COUNTED_FAILURES
+from claude_iterate.core.outcomes.classes import COUNTED_FAILURES, plausible
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Finish, Verdict, Wait
 from claude_iterate.core.state.run_state import RunState
@@ -100,7 +99,7 @@ def reserve_is_reached(state: RunState, facts: Facts) -> Verdict | None:
         left = round(100 * (1 - seen.utilization), 6)  # 80% used leaves 20%, not a little less
         if left < percent:
             figures = f"{left:.0f}% of the {window} window is left; limits.reserve keeps {percent:.0f}%"
-            resets_at = reset_times.plausible(seen.resets_at, facts.wall)
+            resets_at = plausible(seen.resets_at, facts.wall)
             if facts.limits.on_reserve == "wait" and resets_at is not None:
                 until = resets_at + facts.limits.reset_margin
                 return _wait_at_most(state, facts, WaitStarted(Why.RESERVE, until, figures, window))
