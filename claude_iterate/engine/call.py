@@ -29,7 +29,7 @@ from claude_iterate.core.rules.verdicts import Cut, Wait
 from claude_iterate.core.rules.waits import retry_if_temporary
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.run_spec import zone
-from claude_iterate.engine.supervisor import ProcessCallbacks, Supervisor
+from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.errors import AgentProblem, ExpectedError
 
 _SUSPENDED = 2.5
@@ -74,7 +74,7 @@ class AgentCall:
             process = ChildProcess(command, layout.root, prompt, raw, post, read, in_own_sandbox=closed)
             self._last_heard = self._last_look = self._recorder.now()
             self._recorder.record(events.AgentStarted(process.pid, raw_name))
-            code = self._supervisor.attend(process, ProcessCallbacks(self._on_output, self._verdict, self._record_cut))
+            code = self._supervisor.attend(process, self._verdict, self._on_output)
             self._recorder.record(events.AgentExited(code, self._printed["stdout"], self._printed["stderr"]))
 
     def _command(self, system_prompt: list[str], session: str | None, read_only: ReadOnlyCall | None) -> Command:
@@ -104,13 +104,12 @@ class AgentCall:
             # We were stopped (Ctrl-Z) or starved; Claude may have talked all the while.
             self._last_heard = now
         self._last_look = now
-        return decide_running(
-            self._recorder.state, replace(self._supervisor.facts(), now=now, last_heard=self._last_heard)
-        )
-
-    def _record_cut(self, verdict: Cut, now: float) -> None:
-        call = self._recorder.state.call
-        self._recorder.record(events.CutStarted(verdict.cause, busy_with(call, now) if call else "", verdict.after))
+        state, facts = self._recorder.state, replace(self._supervisor.facts(), now=now, last_heard=self._last_heard)
+        verdict = decide_running(state, facts)
+        if isinstance(verdict, Cut):
+            busy = busy_with(state.call, now) if state.call else ""
+            self._recorder.record(events.CutStarted(verdict.cause, busy, verdict.after))
+        return verdict
 
 
 def outcome_of_problem(recorder: Recorder, problem: ExpectedError) -> events.Outcome:

@@ -18,7 +18,7 @@ from claude_iterate.core.events.enums import Cause
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Cut, Wait
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.engine.supervisor import ProcessCallbacks, Supervisor
+from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.errors import ExpectedError
 
 TAIL = 4000
@@ -73,18 +73,20 @@ def run_program(supervisor: Supervisor, program: Program, time_limit: TimeLimit)
     """Run it in the project root until it has ended, and nothing that it started is left. Never an exception for what
     the program does."""
     recorder = supervisor.recorder
-    began, tail, cuts = recorder.now(), _Tail(program.tail), list[Cut]()
+    began, tail = recorder.now(), _Tail(program.tail)
+    cut: Cut | None = None
 
     def verdict(_now: float) -> Wait | Cut:
-        return time_limit(recorder.state, replace(supervisor.facts(), program_began=began))
+        nonlocal cut
+        found = time_limit(recorder.state, replace(supervisor.facts(), program_began=began))
+        cut = found if isinstance(found, Cut) else None
+        return found
 
     try:
         process = _start(supervisor, program, tail.take)
     except ExpectedError as problem:
         return ProgramEnd(None, problem=problem.message)
-    callbacks = ProcessCallbacks(lambda _printed: None, verdict, lambda cut, _now: cuts.append(cut), program.interrupts)
-    code = supervisor.attend(process, callbacks)
-    cut = cuts[0] if cuts else None
+    code = supervisor.attend(process, verdict, interrupts=program.interrupts)
     return ProgramEnd(None if cut else code, recorder.now() - began, tail.text(), cut)
 
 
