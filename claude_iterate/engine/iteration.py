@@ -47,7 +47,7 @@ def run_iteration(
         texts = spec.texts.iteration(number, recorder.state.findings, report_id)
         prompt = texts.user.encode("utf-8", "replace")
         for warning in texts.warnings:
-            recorder.record(warning)
+            recorder.warn_once(warning.text, warning.hint)
         chosen = choose_session(recorder.state, spec.settings, recorder.wall_time())
         recorder.record(
             IterationStarted(

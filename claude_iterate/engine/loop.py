@@ -21,7 +21,7 @@ from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.hooks import Hooks
 from claude_iterate.engine.iteration import run_iteration
-from claude_iterate.engine.keep_awake import Awake
+from claude_iterate.engine.keep_awake import computer_awake
 from claude_iterate.engine.mailbox import Dispatcher, Signalled, StatusTouched
 from claude_iterate.engine.measuring import Measuring, start_measuring
 from claude_iterate.engine.proof import Proof
@@ -67,6 +67,7 @@ class Engine:
         self._conditions = StopConditions(spec.settings.stop, recorder)
         self._watch = contextlib.ExitStack()
         self._watched: Identity | None = None
+        self._may_sleep = spec.settings.keep_awake and not spec.request.dry_run
         self._dispatcher = Dispatcher(spec, recorder, self._reports)
 
     @property
@@ -100,12 +101,10 @@ class Engine:
             processes.become_subreaper()
         guardian = Guardian(spec.run, spec.environ, spec.sandbox)
         afterwards.callback(guardian.dismiss)
-        awake = Awake(spec.run, spec.own_environ)
-        afterwards.callback(awake.end)
         supervisor = Supervisor(spec, self._recorder, self._dispatcher, guardian, strangers)
         afterwards.callback(supervisor.sweep, thorough=True)
         self._dispatcher.chores = (
-            lambda: self._keep_awake(awake, supervisor),
+            lambda: self._keep_awake(afterwards, supervisor),
             supervisor.remember_orphans,
             # A folder that came back as another one is locked as soon as it is seen.
             self._place.remember,
@@ -113,11 +112,11 @@ class Engine:
         )
         return supervisor
 
-    def _keep_awake(self, awake: Awake, supervisor: Supervisor) -> None:
+    def _keep_awake(self, afterwards: contextlib.ExitStack, supervisor: Supervisor) -> None:
         """A run that lasts needs a computer that does not fall asleep."""
-        wanted = self._spec.settings.keep_awake and not self._spec.request.dry_run
-        if wanted and not awake.begun and self._recorder.now() > _LASTING:
-            supervisor.add_helpers(awake.begin())
+        if self._may_sleep and self._recorder.now() > _LASTING:
+            self._may_sleep = False
+            supervisor.add_helpers(afterwards.enter_context(computer_awake(self._spec.run, self._spec.own_environ)))
 
     def _watch_reports(self) -> None:
         """From the first call on, and again when the folder is another one; only iterations report."""

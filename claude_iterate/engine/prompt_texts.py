@@ -79,7 +79,6 @@ class TextSource:
         self._settings = settings
         self._agents_file = layout.root / settings.claude.agents_file if settings.claude.agents_file else None
         self._prompts = Prompts(self.folders, mode.name)
-        self._has_warned = False
         # A Claude in a sandbox could make a link, to be shown what it may not see.
         confined = settings.sandbox.kind != "none" and layout.dry_run_folder is None
         self._shown = [layout.root.resolve(), layout.folder.resolve()] if confined else []
@@ -110,10 +109,8 @@ class TextSource:
         return Texts(rendered.system, rendered.user, instructions, shared, names, warning)
 
     def _warning(self, appended: tuple[str, ...]) -> tuple[Warned, ...]:
-        """Said once in a run."""
-        if not appended or self._has_warned:
+        if not appended:
             return ()
-        self._has_warned = True
         missing = " and ".join(f"{{{{ {name} }}}}" for name in appended)
         text = f"The prompt {self._prompts.find('iteration')} does not use {missing}: added at its end."
         return (Warned(text, "Put it into the prompt, where you want it to stand."),)

@@ -1,8 +1,8 @@
 """Calls of Claude that are not iterations: a question that is answered in a schema of ours, instructions to write.
 
-Who is asked may look at the project and is given no tool that acts. An agent that does not know the option for a schema
-is asked once more, and gives the same answer as text. Settings of Claude Code in the project do not count in such a
-call; where they say how to log in, Claude is asked once more with them.
+Who is asked may look at the project and is given no tool that acts. An agent that does not heed the option for a schema
+gives the same answer as text. Settings of Claude Code in the project do not count in such a call; where they say how to
+log in, Claude is asked once more with them.
 """
 
 from __future__ import annotations
@@ -13,10 +13,8 @@ from typing import Any
 import msgspec
 
 from claude_iterate.agent.command.command_line import ReadOnlyCall
-from claude_iterate.agent.protocol.stream import LARGEST_ANSWER
 from claude_iterate.core import events, foreign_json
 from claude_iterate.core.events.enums import Kind, Purpose
-from claude_iterate.core.formats import size
 from claude_iterate.core.outcomes.classes import FINE
 from claude_iterate.core.reports import validation
 from claude_iterate.engine.call import AgentCall, outcome_of_call, outcome_of_problem
@@ -27,8 +25,6 @@ from claude_iterate.errors import ExpectedError
 from claude_iterate.project import project_state
 from claude_iterate.project.project_state import ProjectState
 from claude_iterate.system import processes
-
-_OPTION = "--json-schema"
 
 
 class SchemaQuestion(msgspec.Struct, frozen=True):
@@ -52,30 +48,19 @@ class SchemaAnswer(msgspec.Struct, frozen=True):
 
 
 def ask(supervisor: Supervisor, question: SchemaQuestion) -> SchemaAnswer:
-    """Ask by schema; without the option if Claude does not know it."""
-    spec, recorder = supervisor.spec, supervisor.recorder
-    asked = _ask_once(supervisor, question)
-    if (
-        asked.outcome.kind in {Kind.AUTH, Kind.AWAY}
-        and spec.known.has("--restricted")
-        and spec.permissions.project_has_login
-    ):
+    """Ask by schema; once more where only the settings of the project have the login."""
+    spec = supervisor.spec
+    asked = _ask_once(supervisor, question, question.raw_name)
+    needs_login = asked.outcome.kind in {Kind.AUTH, Kind.AWAY} and spec.permissions.project_has_login
+    if needs_login and spec.known.has("--restricted"):
         text = "Without the settings of Claude Code in the project there is no login, so the review reads them."
-        recorder.warn_once(text, "Put the login into your own settings: ~/.claude/settings.json")
-        asked = _ask_once(supervisor, question, restricted=False)
-    call = recorder.state.call
-    if asked.outcome.kind != Kind.CONFIG or call is None or _OPTION not in call.stderr:
-        return asked
-    text = f"This Claude does not know {_OPTION}, so it is asked for JSON as text."
-    recorder.warn_once(text, "Update it: claude update")
-    return _ask_once(supervisor, question, by_schema=False)
+        supervisor.recorder.warn_once(text, "Put the login into your own settings: ~/.claude/settings.json")
+        asked = _ask_once(supervisor, question, f"{question.raw_name}-unrestricted", restricted=False)
+    return asked
 
 
-def _ask_once(
-    supervisor: Supervisor, question: SchemaQuestion, *, by_schema: bool = True, restricted: bool = True
-) -> SchemaAnswer:
-    name = question.raw_name + ("" if by_schema else "-as-text") + ("" if restricted else "-unrestricted")
-    options = ReadOnlyCall(question.schema if by_schema else "", supervisor.spec.permissions.own_file, restricted)
+def _ask_once(supervisor: Supervisor, question: SchemaQuestion, name: str, *, restricted: bool = True) -> SchemaAnswer:
+    options = ReadOnlyCall(question.schema, supervisor.spec.permissions.own_file, restricted)
     outcome, texts = _call(supervisor, question, name, options)
     return SchemaAnswer(outcome, texts, *(_read_answer(supervisor.recorder, outcome) if outcome.called else ()))
 
@@ -98,8 +83,6 @@ def _call(
 def _read_answer(recorder: Recorder, outcome: events.Outcome) -> tuple[dict[str, Any] | None, str]:
     """The answer, or why there is none. Who knows the schema has to use it; the words of others are read as JSON."""
     result, call = recorder.state.result, recorder.state.call
-    if result.refused_bytes:
-        return None, f"the answer has {size(result.refused_bytes)}, far more than an honest one needs"
     if result.subtype == "error_max_structured_output_retries":
         why = "; ".join(result.errors)[:200]
         return None, f"Claude could not give its answer in the form that was asked for: {why}"
@@ -115,10 +98,7 @@ def _read_answer(recorder: Recorder, outcome: events.Outcome) -> tuple[dict[str,
 
 
 def _read_text(text: str) -> tuple[dict[str, Any] | None, str]:
-    data = text.encode("utf-8", "replace")
-    if len(data) > LARGEST_ANSWER:
-        return None, f"the answer has {size(len(data))}, far more than an honest one needs"
-    document = foreign_json.decode_written(data)
+    document = foreign_json.decode_written(text.encode("utf-8", "replace"))
     if not isinstance(document, dict) or foreign_json.is_deep(document):
         return None, "the answer is not the JSON object that was asked for"
     return document, ""

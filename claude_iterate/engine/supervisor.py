@@ -71,7 +71,7 @@ class Supervisor:
             elif ladder is None and isinstance(said := verdict(now), Wait):
                 until = said.until
             else:
-                ladder = ladder or Ladder(process, now, self.spec.settings.timeouts.terminate_grace, interrupts)
+                ladder = ladder or Ladder(process.signal, now, self.spec.settings.timeouts.terminate_grace, interrupts)
                 ladder.climb(now)
                 until = ladder.due
             # An abandoned process of an earlier call may still have had something in the inbox.

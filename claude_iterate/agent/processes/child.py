@@ -16,7 +16,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, BinaryIO, Protocol
+from typing import IO, TYPE_CHECKING, BinaryIO
 
 import msgspec
 
@@ -256,23 +256,18 @@ class Recording(io.FileIO):
         return size
 
 
-class SignalTarget(Protocol):
-    """A process that can be sent a signal, alone or with the group that it leads."""
-
-    def signal(self, number: int, group: bool = False) -> None:
-        """Send the signal; no effect when the process has ended."""
-
-
 class Ladder:
-    """Ends a process with signals, each stronger than the one before: SIGINT, SIGTERM to its group, SIGKILL. `due` is
-    the moment of the next; the caller passes the time in.
+    """Ends a process with signals, each stronger than the one before: SIGINT, SIGTERM to its group, SIGKILL. `send`
+    gets each, and whether it is for the whole group. `due` is the moment of the next; the caller passes the time in.
 
     SIGINT goes first because only it lets Claude end its own tools; the others leave them running. A program that is
     not Claude need not be interrupted first: a shell waits for its child then, and does not end.
     """
 
-    def __init__(self, process: SignalTarget, now: float, terminate_grace: float, interrupts: bool = True) -> None:
-        self._process = process
+    def __init__(
+        self, send: Callable[[int, bool], None], now: float, terminate_grace: float, interrupts: bool = True
+    ) -> None:
+        self._send = send
         # The signal, whether it goes to the whole group, and how long to wait for its effect.
         self._steps = [
             *([(signal.SIGINT, False, AFTER_INTERRUPT)] if interrupts else []),
@@ -286,7 +281,7 @@ class Ladder:
         if now < self.due:
             return
         number, group, pause = self._steps.pop(0) if len(self._steps) > 1 else self._steps[0]
-        self._process.signal(number, group)
+        self._send(number, group)
         self.due = now + pause
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.agent.protocol.usage import CallUsage, Recent, Used, model_rows, total_cost, total_tokens
@@ -26,8 +25,6 @@ _REFUSAL = 500
 _REASON = "What required approval: "
 _FACTS = ("type", "backgroundTaskId", "interrupted", "returnCodeInterpretation")
 MOST_TURNS = 1_000_000
-LARGEST_ANSWER = 1 << 20
-"""Bytes. No honest answer to a hundred requirements comes near."""
 SCHEMA_TOOL = "StructuredOutput"
 """Claude Code has this tool when it was given a schema for the answer."""
 _MOST_TASKS = 1000
@@ -319,7 +316,6 @@ def _read_result(document: dict[str, Any], used: int, refusals: dict[str, events
     is_error = document.get("is_error")
     cost = total_cost(document)
     turns, tokens = whole(document.get("num_turns")), total_tokens(document)
-    structured, refused = _structured_answer(document.get("structured_output"))
     return events.ResultReported(
         subtype=subtype,
         is_error=is_error is not False,
@@ -333,8 +329,7 @@ def _read_result(document: dict[str, Any], used: int, refusals: dict[str, events
         denials=tuple(_denial(item, refusals) for item in tables(document.get("permission_denials"))),
         context=_context(document, used),
         untold=cost is None,
-        structured=structured,
-        refused_bytes=refused,
+        structured=_structured_answer(document.get("structured_output")),
         signs=_signs(document),
         malformed=not isinstance(is_error, bool),
         duration_ms=max(0, whole(document.get("duration_ms"))),
@@ -347,18 +342,11 @@ def _signs(document: dict[str, Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(sign for sign in found if sign not in {"", "completed"}))
 
 
-def _structured_answer(answer: Any) -> tuple[dict[str, Any] | None, int]:
-    """The answer in our schema, empty when it is not a table, None when there is none. One that is far too large
-    is refused, and its size returned."""
+def _structured_answer(answer: Any) -> dict[str, Any] | None:
+    """The answer in our schema, empty when it is not a table, None when there is none."""
     if answer is None:
-        return None, 0
-    if not isinstance(answer, dict) or is_deep(answer):
-        return {}, 0
-    try:
-        size = len(msgspec.json.encode(answer))
-    except (ValueError, OverflowError):  # such as a number of a thousand digits
-        return {}, 0
-    return (answer, 0) if size <= LARGEST_ANSWER else (None, size)
+        return None
+    return answer if isinstance(answer, dict) and not is_deep(answer) else {}
 
 
 def _context(document: dict[str, Any], used: int) -> float | None:

@@ -131,7 +131,7 @@ def _on_result_reported(now: Call, event: events.ResultReported, elapsed: float)
     # The cost is the process's, so it never falls; a result without a cost takes nothing back.
     if now.result is not None and now.result.cost_usd > event.cost_usd:
         event = replace(event, cost_usd=now.result.cost_usd)
-    if now.result is not None and event.structured is None and not event.refused_bytes:
+    if now.result is not None and event.structured is None:
         event = replace(event, structured=now.result.structured)  # what comes after an answer does not take it back
     return replace(now, usage=usage, result=event, result_at=elapsed)
 
