@@ -23,14 +23,16 @@ _NEEDED = {"instructions": "<instructions>\n{}\n</instructions>", "status_instru
 """What every iteration has to say, and the form in which it is appended."""
 
 
-class IterationPrompts(msgspec.Struct, frozen=True):
-    """The texts of one iteration: what is appended to the system prompt, what goes in on stdin, and the part
-    of it that says how to report. `appended`: variables without which an iteration makes no sense, and which no prompt
-    of the user asks for; their texts are at the end."""
+class Texts(msgspec.Struct, frozen=True):
+    """The texts of one call: what is appended to the system prompt, and what goes in on stdin. Of an iteration also the
+    parts of it that the log shows once, and the names of the notes in it. `appended`: variables without which an
+    iteration makes no sense, and which no prompt of the user asks for; their texts are at the end."""
 
     system: str
     user: str
-    status_instructions: str
+    instructions: str = ""
+    status_instructions: str = ""
+    notes: tuple[str, ...] = ()
     appended: tuple[str, ...] = ()
 
 
@@ -69,7 +71,7 @@ class Prompts:
             file, line = _place(error.__traceback__) or (str(self.find(name)), 1)
             raise _complaint(file, line, error, values) from error
 
-    def iteration_prompts(self, values: Mapping[str, object]) -> IterationPrompts:
+    def iteration_prompts(self, values: Mapping[str, object]) -> Texts:
         """The prompts of an iteration. The user prompt never begins with `/` or `-`: Claude Code would take it
         for a command or an option."""
         status = str(values.get("status_instructions") or "") or self.render("status-instructions", values)
@@ -83,7 +85,7 @@ class Prompts:
             user = f"{user.rstrip()}\n\n{needed[name]}"
         if user.lstrip().startswith(("/", "-")):
             user = "The task:\n\n" + user
-        return IterationPrompts(system, user, status, tuple(missing))
+        return Texts(system, user, status_instructions=status, appended=tuple(missing))
 
     def find(self, name: str) -> Path:
         """The file that `render` uses for this name."""

@@ -141,9 +141,6 @@ def _open_recording(path: str) -> contextlib.AbstractContextManager[BinaryIO | N
     """The file that keeps what Claude prints; None when it cannot be made: the call matters more. Its folder is made
     again if it was deleted."""
     with contextlib.suppress(OSError):
-        try:
-            return Recording(path)
-        except FileNotFoundError:
-            Path(path).parent.mkdir()
-            return Recording(path)
+        Path(path).parent.mkdir(exist_ok=True)
+        return Recording(path)
     return contextlib.nullcontext()

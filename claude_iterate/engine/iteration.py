@@ -22,10 +22,10 @@ from claude_iterate.core.reports.status import Reading
 from claude_iterate.core.rules.between import choose_session
 from claude_iterate.core.rules.breaker import says_done
 from claude_iterate.engine.call import AgentCall, outcome_of_call, outcome_of_problem
-from claude_iterate.engine.prompt_texts import Texts
 from claude_iterate.engine.status_reports import StatusReports
 from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.errors import ExpectedError
+from claude_iterate.prompts import Texts
 from claude_iterate.workspace.run_folder import notes
 
 
@@ -46,8 +46,9 @@ def run_iteration(
     try:
         texts = spec.texts.iteration(number, recorder.state.findings, report_id)
         prompt = texts.user.encode("utf-8", "replace")
-        for warning in texts.warnings:
-            recorder.warn_once(warning.text, warning.hint)
+        if texts.appended:
+            hint = "Put it into the prompt, where you want it to stand."
+            recorder.warn_once(spec.texts.describe_appended(texts), hint)
         chosen = choose_session(recorder.state, spec.settings, recorder.wall_time())
         recorder.record(
             IterationStarted(

@@ -7,17 +7,15 @@ from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
-import msgspec
 from msgspec.structs import replace
 
-from claude_iterate.core.events import Warned
 from claude_iterate.core.events.enums import Purpose
 from claude_iterate.core.reports.review import list_requirements, requirements_in
 from claude_iterate.core.reports.status import describe
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import Mode
 from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.prompts import Prompts
+from claude_iterate.prompts import Prompts, Texts
 from claude_iterate.workspace import creation, settings_reader
 from claude_iterate.workspace.files.untrusted_files import refuse_links_out
 from claude_iterate.workspace.layout import Layout
@@ -51,18 +49,6 @@ def read_instructions(layout: Layout) -> str:
     if not text.strip():
         raise WorkspaceProblem(f"{path} is empty.", again)
     return text
-
-
-class Texts(msgspec.Struct, frozen=True):
-    """The prompts of one call, the parts that the log shows once, the names of the notes in them, and what there is to
-    say about the prompts."""
-
-    system: str
-    user: str
-    instructions: str = ""
-    status_instructions: str = ""
-    notes: tuple[str, ...] = ()
-    warnings: tuple[Warned, ...] = ()
 
 
 class TextSource:
@@ -102,18 +88,15 @@ class TextSource:
         waiting = notes.pending_notes(self._layout)
         values = self._values(number, failure, instructions, [note.text for note in waiting])
         rendered = self._prompts.iteration_prompts({**values, "report_id": identity})
-        names = tuple(note.name for note in waiting)
         # The id is this iteration's own. The log shows the instructions around it, which all iterations share.
         shared = rendered.status_instructions.replace(identity, ANY_ID)
-        warning = self._warning(rendered.appended)
-        return Texts(rendered.system, rendered.user, instructions, shared, names, warning)
+        names = tuple(note.name for note in waiting)
+        return replace(rendered, instructions=instructions, status_instructions=shared, notes=names)
 
-    def _warning(self, appended: tuple[str, ...]) -> tuple[Warned, ...]:
-        if not appended:
-            return ()
-        missing = " and ".join(f"{{{{ {name} }}}}" for name in appended)
-        text = f"The prompt {self._prompts.find('iteration')} does not use {missing}: added at its end."
-        return (Warned(text, "Put it into the prompt, where you want it to stand."),)
+    def describe_appended(self, texts: Texts) -> str:
+        """What was added to the prompt of an iteration."""
+        missing = " and ".join(f"{{{{ {name} }}}}" for name in texts.appended)
+        return f"The prompt {self._prompts.find('iteration')} does not use {missing}: added at its end."
 
     def review(self, depth: str, depth_note: str) -> Texts:
         """The texts of a review, and the instructions that it judges by."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import tzinfo
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -27,31 +27,10 @@ from claude_iterate.workspace import task_file
 from claude_iterate.workspace.inheritance import Inheritance
 
 
-class LocalZone(tzinfo):
-    """The computer's own zone, with its summer time. A fixed offset would be wrong after the next change."""
-
-    def utcoffset(self, moment: datetime | None) -> timedelta | None:
-        """As the system says for this moment."""
-        return moment.replace(tzinfo=None).astimezone().utcoffset() if moment is not None else None
-
-    def dst(self, _moment: datetime | None) -> None:
-        """Not told apart from the offset."""
-
-    def tzname(self, _moment: datetime | None) -> str:
-        """It has no name that others would know."""
-        return "local"
-
-    def fromutc(self, moment: datetime) -> datetime:
-        """A moment in UTC on this computer's clock."""
-        return moment.replace(tzinfo=UTC).astimezone().replace(tzinfo=self)
-
-
 def zone(name: str) -> tzinfo | None:
-    """The time zone of this name; the computer's own if the name is empty, None if it is unknown."""
-    if not name:
-        return LocalZone()
+    """The time zone of this name; None, the computer's own, if there is no such zone."""
     try:
-        return ZoneInfo(name)
+        return ZoneInfo(name) if name else None
     except (ZoneInfoNotFoundError, ValueError, OSError):
         return None
 
@@ -122,7 +101,7 @@ class RunSpec(PreparedRun, frozen=True, kw_only=True):
             *known,
             command_line=self._line,
             refuses=self.before.carried.refuses or (defined is not None and defined.refuses),
-            zone=LocalZone(),
+            zone=None,
             mode=self.mode,
             checks_only=request.checks_only,
         )

@@ -18,12 +18,12 @@ from claude_iterate.core.events.enums import Kind, Purpose
 from claude_iterate.core.outcomes.classes import FINE
 from claude_iterate.core.reports import validation
 from claude_iterate.engine.call import AgentCall, outcome_of_call, outcome_of_problem
-from claude_iterate.engine.prompt_texts import Texts
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.errors import ExpectedError
 from claude_iterate.project import project_state
 from claude_iterate.project.project_state import ProjectState
+from claude_iterate.prompts import Texts
 from claude_iterate.system import processes
 
 

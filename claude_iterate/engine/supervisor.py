@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import TypeVar, cast
 
 from claude_iterate.agent.processes import leftovers
@@ -94,25 +95,23 @@ class Supervisor:
     ) -> Callable[[], T | None]:
         """Begin something slow in a thread. What is returned waits for it and gives its result. With `give_up` an
         urgent stop does not wait: that is called, and there is no result."""
-        outcome: list[T | BaseException] = []
+        outcome: Future[T] = Future()
 
         def work() -> None:
             try:
-                outcome.append(task())
+                outcome.set_result(task())
             except BaseException as error:  # noqa: BLE001 - whatever it is, the engine raises it
-                outcome.append(error)
+                outcome.set_exception(error)
             self.post(TaskDone())
 
         def wait() -> T | None:
-            while not outcome:
+            while not outcome.done():
                 stop = self.recorder.state.stop
                 if give_up is not None and stop is not None and stop.now:
                     give_up()
                     return None
                 self._dispatcher.receive(float("inf"))
-            if isinstance(outcome[0], BaseException):
-                raise outcome[0]
-            return outcome[0]
+            return outcome.result()
 
         threading.Thread(target=work, daemon=True, name="background").start()
         return wait

@@ -33,10 +33,8 @@ CHUNK = 256 * 1024
 _PIECE = 64 * 1024
 _CHECK_MS = 50
 """Between two checks whether the process still runs, where the system does not tell its end."""
-_SELDOM_MS = 5000
-"""Also where it does, but seldom: each check wakes us."""
 _LOOK_MS = 500
-"""After the exit, while a pipe is held: only a regular look notices that the process was abandoned."""
+"""Also where it does; and after the exit, while a pipe is held, only a look notices that the process was abandoned."""
 LARGEST_RECORDING = 256 * 1024 * 1024
 """Bytes of one call: a program that prints without end would fill the disk in minutes."""
 CUT = b'\n{"type":"claude-iterate","text":"Here the recording was cut: Claude printed more than is kept of a call."}\n'
@@ -165,10 +163,9 @@ class ChildProcess:
         with processes.exit_handle(self.pid) as exit_handle:
             if exit_handle is not None:
                 poll.register(exit_handle, select.POLLIN)
-            check_ms = _CHECK_MS if exit_handle is None else _SELDOM_MS
             running = True
             while (streams or running) and not self._abandoned:
-                ready = [handle for handle, _ in poll.poll(check_ms if running else _LOOK_MS)]
+                ready = [handle for handle, _ in poll.poll(_CHECK_MS if running and exit_handle is None else _LOOK_MS)]
                 for handle in ready:
                     if handle in streams and not self._drain(handle, *streams[handle]):
                         poll.unregister(handle)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, tzinfo
 
 Zones = Callable[[str], tzinfo | None]
-"""The time zone of a name, None for an unknown one; an empty name is the computer's own zone."""
+"""The time zone of a name. None, for an empty or unknown one, is the computer's own zone."""
 
 
 def utc_only(_name: str) -> tzinfo:
@@ -76,13 +76,11 @@ def reset_in(words: str, now: float, zones: Zones = utc_only) -> float | None:
 
 
 def _iso(found: re.Match[str], zones: Zones) -> float | None:
+    zone = UTC if found[3] else zones("")
     try:
-        moment = datetime.strptime(f"{found[1]} {found[2]}", "%Y-%m-%d %H:%M").replace(
-            tzinfo=UTC if found[3] else zones("")
-        )
-    except ValueError:
+        return datetime.strptime(f"{found[1]} {found[2]}", "%Y-%m-%d %H:%M").replace(tzinfo=zone).timestamp()
+    except (ValueError, OverflowError):
         return None
-    return moment.timestamp()
 
 
 def _clock(found: re.Match[str], now: float, zones: Zones) -> float | None:
