@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 import msgspec
-from jinja2 import FunctionLoader, StrictUndefined, TemplateError, TemplateNotFound, TemplateSyntaxError
+from jinja2 import FunctionLoader, StrictUndefined, TemplateError, TemplateSyntaxError
 from jinja2.runtime import Context
 from jinja2.sandbox import SandboxedEnvironment
 
@@ -66,9 +66,7 @@ class Prompts:
         except TemplateSyntaxError as problem:
             raise _complaint(problem.filename or name, problem.lineno, problem, values) from problem
         except (TemplateError, *_EXPRESSION_ERRORS) as error:
-            if isinstance(error, TemplateNotFound) and error.name == name:
-                self.find(name)
-            file, line = _place(error.__traceback__) or (str(self.find(name)), 1)
+            file, line = _place(error.__traceback__) or (str(self.find(name) or name), 1)
             raise _complaint(file, line, error, values) from error
 
     def iteration_prompts(self, values: Mapping[str, object]) -> Texts:
@@ -87,17 +85,8 @@ class Prompts:
             user = "The task:\n\n" + user
         return Texts(system, user, status_instructions=status, appended=tuple(missing))
 
-    def find(self, name: str) -> Path:
+    def find(self, name: str) -> Path | None:
         """The file that `render` uses for this name."""
-        path = self._locate(name)
-        if path is None:
-            raise ExpectedError(
-                f"There is no prompt '{name}' for the mode '{self._mode}'.",
-                f"Write {name}.md in one of: {', '.join(str(folder) for folder in self._folders)}.",
-            )
-        return path
-
-    def _locate(self, name: str) -> Path | None:
         *own, shipped = [(folder / self._mode / f"{name}.md", folder / f"{name}.md") for folder in self._folders]
         found = [path for paths in own for path in paths if path.is_file()]
         return next((path for path in (*found, *shipped) if path in found or path in self._shipped), None)
@@ -107,7 +96,7 @@ class Prompts:
         name = name.removesuffix(".md")
         if Path(name).is_absolute() or ".." in Path(name).parts:
             return None
-        path = self._locate(name)
+        path = self.find(name)
         if path is None:
             return None
         try:
@@ -115,7 +104,7 @@ class Prompts:
         except (OSError, UnicodeDecodeError) as problem:
             hint = "Fix it, or remove it to use the shipped one."
             raise ExpectedError(f"Cannot read the prompt {path}: {problem}.", hint) from problem
-        return source, str(path), lambda: path in self._shipped and self._locate(name) == path
+        return source, str(path), lambda: path in self._shipped and self.find(name) == path
 
 
 def shipped_folder() -> Path:

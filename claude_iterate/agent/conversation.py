@@ -29,11 +29,7 @@ class ConversationEnd(msgspec.Struct, frozen=True):
 
 
 def converse(
-    command: Command,
-    folder: Path,
-    run: str,
-    terminate_grace: float,
-    sandbox: Sandbox | None = None,
+    command: Command, folder: Path, run: str, terminate_grace: float, sandbox: Sandbox | None = None
 ) -> ConversationEnd:
     """Run Claude from its start to its end. No process of it is left, even if we are killed meanwhile."""
     inbox: SimpleQueue[str | int | None] = SimpleQueue()

@@ -79,7 +79,7 @@ class Engine:
         # Left in reverse order, each step whatever became of the one before.
         with contextlib.ExitStack() as afterwards:
             afterwards.callback(signals.on_stop_signals(lambda name: self._dispatcher.inbox.post(Signalled(name))))
-            afterwards.callback(self._summarise_end)
+            afterwards.callback(self._summarise, running=False)
             supervisor = self._prepare(afterwards)
             self._measuring = start_measuring(supervisor)
             self._record_start()
@@ -120,14 +120,14 @@ class Engine:
 
     def _watch_reports(self) -> None:
         """From the first call on, and again when the folder is another one; only iterations report."""
-        self._watched, post = self._place.identity, self._dispatcher.inbox.post
+        self._watched = self._place.identity
         self._watch.close()
         if self._spec.request.purpose == Purpose.RUN and self._spec.settings.notification.status_watch.enabled:
             failed = "Changes of the report are shown only at the end of each iteration"
             watch = StatusWatch(
                 self._spec.layout.status,
-                lambda: post(StatusTouched()),
-                lambda why: post(events.Warned(f"{failed}: {why}")),
+                lambda: self._dispatcher.inbox.post(StatusTouched()),
+                lambda why: self._recorder.record(events.Warned(f"{failed}: {why}")),
             )
             self._watch.callback(watch.close)
 
@@ -149,25 +149,18 @@ class Engine:
             self._recorder.record(event)
 
     def _summarise(self, running: bool = True) -> None:
-        """Write what `list` and `show` read, at the beginning, after each iteration and at the end."""
-        metadata_updates.record_run(self._spec.layout, self._state, self._spec.run, running)
-        self._place.note_summary()
-
-    def _try_to_summarise(self) -> None:
-        with contextlib.suppress(OSError, ExpectedError):  # at the end it is written again, or its failure told
-            self._summarise()
-
-    def _summarise_end(self) -> None:
-        """The journal is the truth: a summary that cannot be written does not make a good run a bad one."""
-        if self._state.started is None:
-            return  # nothing has begun, so there is nothing to sum up
-        if self._place.look():
-            return  # what stands in its place now has nothing to do with this run
+        """Write what `list` and `show` read, at the beginning, after each iteration and at the end. The journal is the
+        truth: a summary that cannot be written does not make a good run a bad one, and only at the end it is told."""
+        # Without a beginning there is nothing to sum up, and another workspace has nothing to do with this run.
+        if self._state.started is None or self._place.look():
+            return
         try:
-            self._summarise(running=False)
+            metadata_updates.record_run(self._spec.layout, self._state, self._spec.run, running)
+            self._place.note_summary()
         except (OSError, ExpectedError) as error:
             said = error.message if isinstance(error, ExpectedError) else error.strerror or str(error)
-            self._recorder.record(events.Warned(f"The summary in .metadata.json cannot be written: {said}"))
+            if not running:
+                self._recorder.record(events.Warned(f"The summary in .metadata.json cannot be written: {said}"))
 
     def _facts(self) -> Facts:
         layout, became = self._spec.layout, self._place.look()
@@ -192,8 +185,8 @@ class Engine:
         """Something begins or ends, and Claude does not work: what names this run must be in its place, and what the
         user wrote for it. What was put back is told."""
         self._place.restore(deleted_by_us=after_call)
-        if not self._place.look() and self._place.summary_was_replaced():
-            self._try_to_summarise()
+        if self._place.summary_was_replaced():
+            self._summarise()
         if self._watched != self._place.identity:
             self._watch_reports()
         number, done = self._state.iteration, self._state.iterations
@@ -260,8 +253,7 @@ class Engine:
         run_iteration(supervisor, self._reports, number, keep_place, listen)
         for warned in new_hint_warnings(before, self._state.hints, self._spec.layout.name):
             self._recorder.record(warned)
-        if not self._place.look():
-            self._try_to_summarise()
+        self._summarise()
         self._recorder.sinks.flush()
 
     def _ask(self, number: int) -> None:

@@ -139,7 +139,8 @@ class TextSource:
         }
 
     def _values(self, number: int, failure: str, instructions: str, waiting: list[str]) -> Mapping[str, object]:
-        layout, settings = self._layout, self._settings
+        layout, settings, agents = self._layout, self._settings, self._agents_file
+        own = layout.status_instructions
         seen = status_file.look(layout.status).reading
         status = seen.status if seen else None
         return {
@@ -147,7 +148,7 @@ class TextSource:
             "iteration": number,
             "max_iterations": self.max_iterations,
             "instructions": instructions,
-            "status_instructions": _own_text(layout.status_instructions),
+            "status_instructions": _read_text(own, str(own), "Fix it or remove it.") if own.exists() else "",
             "previous_status": describe(status) if status else "",
             "previous_summary": (status.summary or "") if status else "",
             "failures": failure,
@@ -161,22 +162,13 @@ class TextSource:
             "impl_folder": str(layout.impl),
             "spec_dir": settings.paths.spec_dir,
             "src_dir": settings.paths.src_dir or "",
-            "agents_text": _agents_text(self._agents_file) if self._agents_file is not None else "",
+            "agents_text": _read_text(agents, f"`claude.agents_file` ({agents})", "Fix the setting.") if agents else "",
         }
 
 
-def _own_text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return ""
-    except (OSError, UnicodeDecodeError) as error:
-        raise WorkspaceProblem(f"{path} cannot be read: {error}.", "Fix it or remove it.") from None
-
-
-def _agents_text(path: Path) -> str:
+def _read_text(path: Path, shown: str, hint: str) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         said = getattr(error, "strerror", None) or "it is not UTF-8"
-        raise WorkspaceProblem(f"`claude.agents_file` ({path}) cannot be read: {said}.", "Fix the setting.") from None
+        raise WorkspaceProblem(f"{shown} cannot be read: {said}.", hint) from None

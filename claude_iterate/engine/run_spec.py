@@ -17,7 +17,7 @@ from claude_iterate.core.events import Event, Requested, RunStarted
 from claude_iterate.core.events.enums import Point, Purpose, Verb
 from claude_iterate.core.redact import changed_settings
 from claude_iterate.core.rules.facts import Facts
-from claude_iterate.core.rules.next_steps import EXAMPLE_CHECK, CommandLine
+from claude_iterate.core.rules.next_steps import EXAMPLE_CHECK
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.prompt_texts import TextSource
 from claude_iterate.engine.run_request import PreparedRun
@@ -89,17 +89,13 @@ class RunSpec(PreparedRun, frozen=True, kw_only=True):
         """Without the environment and the settings, which hold secrets."""
         return f"RunSpec({self.run!r})"
 
-    @property
-    def _line(self) -> CommandLine:
-        return self.request.command_line.of(self.request.purpose, self.name)
-
     def facts(self, now: float, wall: float) -> Facts:
         """What the rules know of this run beyond its state."""
         request, defined = self.request, self.before.defined
         known = now, wall, self.settings, self.max_iterations, request.purpose
         return Facts(
             *known,
-            command_line=self._line,
+            command_line=self.command_line,
             refuses=self.before.carried.refuses or (defined is not None and defined.refuses),
             zone=None,
             mode=self.mode,
@@ -128,7 +124,7 @@ class RunSpec(PreparedRun, frozen=True, kw_only=True):
             hooks=hooks,
             settings=changed_settings(self.settings),
             measures=measures,
-            again=self._line.repeat(),
+            again=self.command_line.repeat(),
             cassette=self.cassette,
             to_prove=self._to_prove(),
             proof_is_example=not self.test_command,
@@ -140,4 +136,4 @@ class RunSpec(PreparedRun, frozen=True, kw_only=True):
         proves = self.facts(0.0, 0.0).proof_wanted or self.request.dry_run or self.mode.makes_plan
         if proves or self.request.purpose != Purpose.RUN:
             return ""
-        return self._line.add_check(self.test_command or EXAMPLE_CHECK)
+        return self.command_line.add_check(self.test_command or EXAMPLE_CHECK)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from claude_iterate.agent.command import discovery
 from claude_iterate.agent.command.command_line import run_environment
-from claude_iterate.agent.processes.child import ChildProcess, Reader
+from claude_iterate.agent.processes.child import ChildProcess
 from claude_iterate.core.events.enums import Cause
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Cut, Wait
@@ -72,7 +72,9 @@ def shell_program(line: str, name: str, environment: Mapping[str, str] | None = 
 def run_program(supervisor: Supervisor, program: Program, time_limit: TimeLimit) -> ProgramEnd:
     """Run it in the project root until it has ended, and nothing that it started is left. Never an exception for what
     the program does."""
-    recorder = supervisor.recorder
+    spec, recorder = supervisor.spec, supervisor.recorder
+    environment = run_environment(spec.environ, spec.settings.claude, spec.run, spec.layout.folder)
+    environment |= program.environment
     began, tail = recorder.now(), _Tail(program.tail)
     cut: Cut | None = None
 
@@ -83,30 +85,23 @@ def run_program(supervisor: Supervisor, program: Program, time_limit: TimeLimit)
         return found
 
     try:
-        process = _start(supervisor, program, tail.take)
+        command = discovery.prepare(
+            program.argv, environment, spec.layout.root, spec.sandbox, for_claude=False, given=program.environment
+        )
+        process = ChildProcess(
+            command,
+            spec.layout.root,
+            program.input,
+            None,
+            supervisor.post,
+            tail.take,
+            label=program.called,
+            in_own_sandbox=spec.in_own_sandbox,
+        )
     except ExpectedError as problem:
         return ProgramEnd(None, problem=problem.message)
     code = supervisor.attend(process, verdict, interrupts=program.interrupts)
     return ProgramEnd(None if cut else code, recorder.now() - began, tail.text(), cut)
-
-
-def _start(supervisor: Supervisor, program: Program, read: Reader) -> ChildProcess:
-    spec = supervisor.spec
-    environment = run_environment(spec.environ, spec.settings.claude, spec.run, spec.layout.folder)
-    environment |= program.environment
-    command = discovery.prepare(
-        program.argv, environment, spec.layout.root, spec.sandbox, for_claude=False, given=program.environment
-    )
-    return ChildProcess(
-        command,
-        spec.layout.root,
-        program.input,
-        None,
-        supervisor.post,
-        read,
-        label=program.called,
-        in_own_sandbox=spec.in_own_sandbox,
-    )
 
 
 class _Tail:

@@ -29,15 +29,11 @@ _LINK = "160000 "
 
 
 class ProjectState(msgspec.Struct, frozen=True):
-    """`tree` is git's name for it, if git knows the project; `files` what is in each file. None: it is not known."""
+    """`tree` is git's name for it, if git knows the project; `files` what is in each file. None: it is too large
+    to look at without git."""
 
     tree: str = ""
     files: Mapping[str, str] | None = None
-
-    @property
-    def is_known(self) -> bool:
-        """False when the project is too large to look at without git."""
-        return self.files is not None
 
     @property
     def identity(self) -> str:

@@ -110,17 +110,6 @@ def test_the_verdict_is_computed_from_the_grades(loop: Loop, given: dict[str, An
     assert (done.code == 0, len(done.out.splitlines())) == (verdict == "READY", 1)
 
 
-def test_an_agent_without_a_schema_answers_with_the_same_json_as_text(loop: Loop) -> None:
-    """Its words are no answer."""
-    loop.make()
-    no_schema: dict[str, Any] = {"init": {"tools": ["Read", "Write"]}}
-    loop.script([no_schema, {"result": {"result": json.dumps(grades())}}])
-    assert loop.call("validate", "my-task").code == 0
-    loop.script([no_schema, {"result": {"result": "I looked and all is well.\n\nVERDICT: READY"}}])
-    done = loop.call("validate", "my-task")
-    assert (done.code, "is not the JSON object that was asked for" in done.out) == (1, True)
-
-
 def test_no_verdict_says_why_and_what_to_do(loop: Loop) -> None:
     """In one line, and no older report is taken for this call's."""
     loop.make()

@@ -95,7 +95,19 @@ class ChildProcess:
         self._label = label
         self._raw = raw
         self._abandoned = False
-        self._process = self._start(command, folder)
+        try:
+            self._process = subprocess.Popen(
+                command.argv,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=folder,
+                env=command.environment,
+                bufsize=0,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            raise start_problem(label, command.argv[0], error, folder) from error
         self.pid = self._process.pid
         self._unsent = memoryview(prompt)
         threading.Thread(target=self._watch, daemon=True, name="claude").start()
@@ -113,21 +125,6 @@ class ChildProcess:
     def abandon(self) -> None:
         """Stop draining: the process has ended, and an unknown process holds its pipes."""
         self._abandoned = True
-
-    def _start(self, command: Command, folder: Path) -> subprocess.Popen[bytes]:
-        try:
-            return subprocess.Popen(
-                command.argv,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                cwd=folder,
-                env=command.environment,
-                bufsize=0,
-                start_new_session=True,
-            )
-        except (OSError, ValueError) as error:
-            raise start_problem(self._label, command.argv[0], error, folder) from error
 
     def _watch(self) -> None:
         """A thread's entry: whatever goes wrong in here, the end is posted, because the engine waits for it."""

@@ -20,13 +20,10 @@ from claude_iterate.core.outcomes import reset_times
 
 PREVIEW = 2000
 LONGEST_ERROR_LINE = 20_000
-_REMEMBERED = 4096
 _REFUSAL = 500
 _REASON = "What required approval: "
 _FACTS = ("type", "backgroundTaskId", "interrupted", "returnCodeInterpretation")
 MOST_TURNS = 1_000_000
-SCHEMA_TOOL = "StructuredOutput"
-"""Claude Code has this tool when it was given a schema for the answer."""
 _MOST_TASKS = 1000
 _MOST_TOOLS = 50
 _LONGEST_NAME = 80
@@ -42,11 +39,11 @@ class Translator:
     def __init__(self, resumed: Used | None = None, paid: bool = True) -> None:
         self._paid = paid
         self._usage = CallUsage(resumed or Used())
-        self._names: Recent[str] = Recent(_REMEMBERED)
+        self._names: Recent[str] = Recent()
         # The result names denials by their tool call; only what came before says why.
-        self._refusals: Recent[events.ToolDenied] = Recent(_REMEMBERED)
+        self._refusals: Recent[events.ToolDenied] = Recent()
         self._limits: list[tuple[str, str]] = []
-        self._ended_tasks: Recent[bool] = Recent(_REMEMBERED)
+        self._ended_tasks: Recent[bool] = Recent()
         self._last_request = 0
         self._kinds: dict[str, Callable[[dict[str, Any]], list[StreamEvent]]] = {
             "assistant": self._assistant,
@@ -226,7 +223,6 @@ def _read_session(document: dict[str, Any]) -> StreamEvent:
         word(document.get("claude_code_version")),
         word(document.get("permissionMode")),
         (*_troubled_servers(document.get("mcp_servers")), *texts(document.get("plugin_errors"))),
-        SCHEMA_TOOL in tools,
         word(document.get("cwd")),
         tuple(name[:_LONGEST_NAME] for name in texts(tools[:_MOST_TOOLS])),
     )
@@ -333,7 +329,6 @@ def _read_result(document: dict[str, Any], used: int, refusals: dict[str, events
         signs=_signs(document),
         malformed=not isinstance(is_error, bool),
         duration_ms=max(0, whole(document.get("duration_ms"))),
-        duration_api_ms=max(0, whole(document.get("duration_api_ms"))),
     )
 
 
