@@ -72,9 +72,8 @@ def test_an_edited_or_removed_prompt_is_seen_at_the_next_rendering(tmp_path: Pat
     os.utime(path, ns=(1, 1))
     assert prompts.render("extra", {"x": 1}) == "LONGER 1"
     path.unlink()
-    with pytest.raises(ExpectedError, match="no prompt 'extra' for the mode 'loop'") as caught:
+    with pytest.raises(ExpectedError, match="The prompt extra, line 1, cannot be rendered"):
         prompts.render("extra", {"x": 1})
-    assert str(tmp_path) in caught.value.hint
 
 
 HARD = "{{ x }} {% raw %} {# c #} $& $1 %s %(a)s \\n \"quotes\" 'single' <b>&amp; 😀 \u2028 caf\u00e9\r\nnext\r\n\t"

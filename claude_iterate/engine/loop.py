@@ -21,7 +21,7 @@ from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.hooks import Hooks
 from claude_iterate.engine.iteration import run_iteration
-from claude_iterate.engine.keep_awake import Awake
+from claude_iterate.engine.keep_awake import computer_awake
 from claude_iterate.engine.mailbox import Dispatcher, Signalled, StatusTouched
 from claude_iterate.engine.measuring import Measuring, start_measuring
 from claude_iterate.engine.proof import Proof
@@ -67,6 +67,7 @@ class Engine:
         self._conditions = StopConditions(spec.settings.stop, recorder)
         self._watch = contextlib.ExitStack()
         self._watched: Identity | None = None
+        self._may_sleep = spec.settings.keep_awake and not spec.request.dry_run
         self._dispatcher = Dispatcher(spec, recorder, self._reports)
 
     @property
@@ -78,7 +79,7 @@ class Engine:
         # Left in reverse order, each step whatever became of the one before.
         with contextlib.ExitStack() as afterwards:
             afterwards.callback(signals.on_stop_signals(lambda name: self._dispatcher.inbox.post(Signalled(name))))
-            afterwards.callback(self._summarise_end)
+            afterwards.callback(self._summarise, running=False)
             supervisor = self._prepare(afterwards)
             self._measuring = start_measuring(supervisor)
             self._record_start()
@@ -100,12 +101,10 @@ class Engine:
             processes.become_subreaper()
         guardian = Guardian(spec.run, spec.environ, spec.sandbox)
         afterwards.callback(guardian.dismiss)
-        awake = Awake(spec.run, spec.own_environ)
-        afterwards.callback(awake.end)
         supervisor = Supervisor(spec, self._recorder, self._dispatcher, guardian, strangers)
         afterwards.callback(supervisor.sweep, thorough=True)
         self._dispatcher.chores = (
-            lambda: self._keep_awake(awake, supervisor),
+            lambda: self._keep_awake(afterwards, supervisor),
             supervisor.remember_orphans,
             # A folder that came back as another one is locked as soon as it is seen.
             self._place.remember,
@@ -113,22 +112,22 @@ class Engine:
         )
         return supervisor
 
-    def _keep_awake(self, awake: Awake, supervisor: Supervisor) -> None:
+    def _keep_awake(self, afterwards: contextlib.ExitStack, supervisor: Supervisor) -> None:
         """A run that lasts needs a computer that does not fall asleep."""
-        wanted = self._spec.settings.keep_awake and not self._spec.request.dry_run
-        if wanted and not awake.begun and self._recorder.now() > _LASTING:
-            supervisor.add_helpers(awake.begin())
+        if self._may_sleep and self._recorder.now() > _LASTING:
+            self._may_sleep = False
+            supervisor.add_helpers(afterwards.enter_context(computer_awake(self._spec.run, self._spec.own_environ)))
 
     def _watch_reports(self) -> None:
         """From the first call on, and again when the folder is another one; only iterations report."""
-        self._watched, post = self._place.identity, self._dispatcher.inbox.post
+        self._watched = self._place.identity
         self._watch.close()
         if self._spec.request.purpose == Purpose.RUN and self._spec.settings.notification.status_watch.enabled:
             failed = "Changes of the report are shown only at the end of each iteration"
             watch = StatusWatch(
                 self._spec.layout.status,
-                lambda: post(StatusTouched()),
-                lambda why: post(events.Warned(f"{failed}: {why}")),
+                lambda: self._dispatcher.inbox.post(StatusTouched()),
+                lambda why: self._recorder.record(events.Warned(f"{failed}: {why}")),
             )
             self._watch.callback(watch.close)
 
@@ -150,25 +149,18 @@ class Engine:
             self._recorder.record(event)
 
     def _summarise(self, running: bool = True) -> None:
-        """Write what `list` and `show` read, at the beginning, after each iteration and at the end."""
-        metadata_updates.record_run(self._spec.layout, self._state, self._spec.run, running)
-        self._place.note_summary()
-
-    def _try_to_summarise(self) -> None:
-        with contextlib.suppress(OSError, ExpectedError):  # at the end it is written again, or its failure told
-            self._summarise()
-
-    def _summarise_end(self) -> None:
-        """The journal is the truth: a summary that cannot be written does not make a good run a bad one."""
-        if self._state.started is None:
-            return  # nothing has begun, so there is nothing to sum up
-        if self._place.look():
-            return  # what stands in its place now has nothing to do with this run
+        """Write what `list` and `show` read, at the beginning, after each iteration and at the end. The journal is the
+        truth: a summary that cannot be written does not make a good run a bad one, and only at the end it is told."""
+        # Without a beginning there is nothing to sum up, and another workspace has nothing to do with this run.
+        if self._state.started is None or self._place.look():
+            return
         try:
-            self._summarise(running=False)
+            metadata_updates.record_run(self._spec.layout, self._state, self._spec.run, running)
+            self._place.note_summary()
         except (OSError, ExpectedError) as error:
             said = error.message if isinstance(error, ExpectedError) else error.strerror or str(error)
-            self._recorder.record(events.Warned(f"The summary in .metadata.json cannot be written: {said}"))
+            if not running:
+                self._recorder.record(events.Warned(f"The summary in .metadata.json cannot be written: {said}"))
 
     def _facts(self) -> Facts:
         layout, became = self._spec.layout, self._place.look()
@@ -193,8 +185,8 @@ class Engine:
         """Something begins or ends, and Claude does not work: what names this run must be in its place, and what the
         user wrote for it. What was put back is told."""
         self._place.restore(deleted_by_us=after_call)
-        if not self._place.look() and self._place.summary_was_replaced():
-            self._try_to_summarise()
+        if self._place.summary_was_replaced():
+            self._summarise()
         if self._watched != self._place.identity:
             self._watch_reports()
         number, done = self._state.iteration, self._state.iterations
@@ -261,8 +253,7 @@ class Engine:
         run_iteration(supervisor, self._reports, number, keep_place, listen)
         for warned in new_hint_warnings(before, self._state.hints, self._spec.layout.name):
             self._recorder.record(warned)
-        if not self._place.look():
-            self._try_to_summarise()
+        self._summarise()
         self._recorder.sinks.flush()
 
     def _ask(self, number: int) -> None:

@@ -66,30 +66,26 @@ class Measuring:
         user may do while the run waits, and what checks leave, is not Claude's work."""
         if isinstance(verdict, ProofStep | RunHook | RunStopScripts | Ask) or self._recorder.state.paused:
             self._stale = True
-        if self._starts_a_program(verdict) and self._first is not None:
-            # What the look has started would be taken for something that the program left behind.
-            if (found := self._finish_first()) is not None:
-                self._record([], self._recorder.state.iterations, found)
-            return True
-        if not isinstance(verdict, Begin):
+        begins, number = isinstance(verdict, Begin), self._recorder.state.iterations
+        # What the first look has started would be taken for something that a program of ours left behind.
+        if not begins and not self._starts_a_program(verdict):
             return False
-        number, first = verdict.number - 1, self._first is not None
-        found = self._finish_first()
-        # A second try of an iteration goes on with what the first one left.
-        if not first and self._stale and not self._recorder.state.streaks.retries:
-            found = self._now(lambda: self._work.look(number, self._since, again=True))
-        self._stale = self._stale and bool(self._recorder.state.streaks.retries)
+        first, found = self._first is not None, self._finish_first()
+        if begins:
+            # A second try of an iteration goes on with what the first one left.
+            retries = bool(self._recorder.state.streaks.retries)
+            if not first and self._stale and not retries:
+                found = self._now(lambda: self._work.look(number, self._since, again=True))
+            self._stale = self._stale and retries
         if found is not None:
             self._record([], number, found)
         return first or found is not None
 
     def _starts_a_program(self, verdict: Verdict) -> bool:
         """A check or a hook; the run may end with one."""
-        started = self._recorder.state.started
-        ends_with_hook = started is not None and Point.FINISHED in started.hooks
-        return isinstance(verdict, ProofStep | RunHook | RunStopScripts) or (
-            isinstance(verdict, Finish) and ends_with_hook
-        )
+        if isinstance(verdict, Finish):
+            return Point.FINISHED in self._recorder.state.run.hooks
+        return isinstance(verdict, ProofStep | RunHook | RunStopScripts)
 
     def measure(self, number: int) -> None:
         """After an iteration, to `WorkMeasured`. If the run is to end now, there is none."""

@@ -41,7 +41,6 @@ class Recorder:
         self.sinks = sinks
         self._redactor = redactor
         self._troubles = troubles
-        self._encode = msgspec.json.Encoder().encode
         self._began = time.monotonic()
         self._sequence = 0
         self._warnings: set[str] = set()
@@ -79,8 +78,8 @@ class Recorder:
 
     def _write(self, events: Sequence[Event]) -> None:
         at, elapsed = round(time.time(), 3), round(time.monotonic() - self._began, 4)
-        if self._redactor.suspects(self._encode(events)):
-            events = [self._clean(event) for event in events]
+        if self._redactor.suspects(msgspec.json.encode(events)):
+            events = [self._redactor.clean_event(event) for event in events]
         self._before = self.state
         folded: list[tuple[Entry, RunState]] = []
         for event in events:
@@ -92,9 +91,6 @@ class Recorder:
         self.journal.write_out()
         for entry, state in folded:
             self.sinks(entry, state)
-
-    def _clean(self, event: Event) -> Event:
-        return self._redactor.clean_event(event) if self._redactor.suspects(self._encode(event)) else event
 
     def tick(self) -> None:
         """Tell the sinks that time has passed."""

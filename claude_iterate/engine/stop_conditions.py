@@ -22,7 +22,6 @@ _PATIENCE = 0.25
 _AROUND = 60
 _SHOWN = 200
 _TAIL = 1000
-"""What a shell's own exit codes mean."""
 
 
 class StopConditions:

@@ -174,7 +174,7 @@ def _find_goal(prompt: str) -> str | None:
 def _validate(stream: Stream, workspace: Path, _prompt: str) -> None:
     grade = "pass" if (tools.read(stream, workspace / "INSTRUCTIONS.md") or "").strip() else "fail"
     criteria = [{"number": n, "grade": grade, "evidence": "The built-in fake looked."} for n in range(1, 11)]
-    _answer(stream, {"summary": "The built-in fake looked.", "criteria": criteria, "changes": []})
+    stream.answer_by_schema({"summary": "The built-in fake looked.", "criteria": criteria, "changes": []})
 
 
 def _verify(stream: Stream, workspace: Path, prompt: str) -> None:
@@ -186,15 +186,7 @@ def _verify(stream: Stream, workspace: Path, prompt: str) -> None:
     entries = [{"number": int(number), **met} for number in re.findall(r"^(\d+)\. ", listed, re.MULTILINE)]
     findings = [{"missing": True, "text": f"Not done: {step}"} for step in open_steps]
     summary = f"{len(open_steps)} steps are open."
-    _answer(stream, {"summary": summary, "requirements": entries, "findings": findings})
-
-
-def _answer(stream: Stream, document: dict[str, object]) -> None:
-    """By schema; without one the same as text."""
-    if stream.by_schema:
-        stream.answer_by_schema(document)
-    else:
-        stream.say(json.dumps(document))
+    stream.answer_by_schema({"summary": summary, "requirements": entries, "findings": findings})
 
 
 _REPLIES: dict[str, Callable[[Stream, Path, str], None]] = {

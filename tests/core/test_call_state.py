@@ -104,11 +104,9 @@ def test_a_later_result_can_name_more() -> None:
 
 
 def test_the_session_is_the_last_that_has_a_name() -> None:
-    """One without a name leaves it; a schema that Claude was told of stays, too."""
+    """One without a name leaves it."""
     assert call_after(SessionOpened("a"), SessionOpened("b")).session == "b"
     assert call_after(SessionOpened("a"), SessionOpened("")).session == "a"
-    assert call_after(SessionOpened("a", by_schema=True), SessionOpened("a")).by_schema
-    assert not call_after(SessionOpened("a")).by_schema
 
 
 @pytest.mark.parametrize(
@@ -116,11 +114,10 @@ def test_the_session_is_the_last_that_has_a_name() -> None:
     [
         (ResultReported(), {"a": 1}),
         (ResultReported(structured={"b": 2}), {"b": 2}),
-        (ResultReported(refused_bytes=9), None),
     ],
 )
 def test_an_answer_stands_until_another_one_comes(later: ResultReported, answer: dict[str, int] | None) -> None:
-    """Also one that is refused for its size: it takes the place of the one before."""
+    """A result without an answer does not take it back."""
     found = call_after(ResultReported(structured={"a": 1}), later).result
     assert found is not None
     assert found.structured == answer

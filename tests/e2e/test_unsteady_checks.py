@@ -43,7 +43,7 @@ def test_a_review_that_says_yes_after_no_on_the_same_project_is_reported(loop: L
     """At the end of the run, in show and in JSON, also when another run heard the no; after a change it is no news."""
     loop.make()
     no = "dict(review, findings=[dict(missing=True, text='No README')])"
-    said = f"no = folder / 'no'; answer = json.dumps(review if no.exists() else {no}); no.touch()"
+    said = f"no = folder / 'no'; structured = review if no.exists() else {no}; no.touch()"
     reviewing(loop, body=said)
     words = "⚠ The review says yes after saying no, and nothing changed in between."
     loop.env["CLAUDE_ITERATE_VERIFICATION__MAX_ATTEMPTS"] = "1"

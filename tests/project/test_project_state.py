@@ -37,6 +37,7 @@ def changed(root: Path, before: ProjectState) -> tuple[str, ...]:
 def test_what_differs_is_named(root: Path) -> None:
     """A new file, a changed one, one that is gone; nothing when nothing happened."""
     before = look(root)
+    assert before.files is not None
     assert changed(root, before) == ()
     (root / "work.txt").write_text("undone\n")
     (root / "sub").mkdir()

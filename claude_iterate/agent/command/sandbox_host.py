@@ -253,7 +253,10 @@ class _Repository(msgspec.Struct, frozen=True):
 def _find_repository(root: Path, home: str) -> _Repository:
     """The repository of the project. One around the home folder or all temporary files is not shown."""
     top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), None)
-    if top is None or (top != root and _is_too_large(top.resolve(), Path(home).resolve())):
+    if top is None:
+        return _Repository()
+    is_too_large = Path(home).resolve().is_relative_to(top.resolve()) or str(top.resolve()) in EMPTY
+    if top != root and is_too_large:
         return _Repository()
     folders = _git_folders(top)
     modules = [path for folder in folders for path in _submodules(folder / "modules")]
@@ -271,10 +274,6 @@ def _submodules(folder: Path) -> list[Path]:
         found += own
         waiting += [path / "modules" if path in own else path for path in inside][: _MOST_FOLDERS - len(waiting)]
     return found[:_MOST_SUBMODULES]
-
-
-def _is_too_large(top: Path, home: Path) -> bool:
-    return home.is_relative_to(top) or str(top) in EMPTY
 
 
 def _git_folders(top: Path) -> tuple[Path, ...]:

@@ -11,7 +11,8 @@ import click
 import msgspec
 from msgspec.structs import replace
 
-from claude_iterate.agent.command.permissions import EVERYTHING, SKIP
+from claude_iterate.agent.command.command_line import SKIP
+from claude_iterate.agent.command.permissions import EVERYTHING
 from claude_iterate.cli import completion, options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.formats import plain

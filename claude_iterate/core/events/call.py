@@ -38,7 +38,6 @@ class IterationStarted(BaseEvent, frozen=True):
     instructions: str = ""
     status_instructions: str = ""
     system_prompt: str = ""
-    prompt_bytes: int = 0
     resumes: str = ""
     notes: int = 0
     report_id: str = ""
@@ -147,7 +146,6 @@ class OneOffCallStarted(BaseEvent, frozen=True):
     """A one-off call began: `purpose` is setup, edit or validate."""
 
     purpose: Purpose
-    prompt_bytes: int = 0
 
 
 class OneOffCallFinished(BaseEvent, frozen=True):

@@ -100,7 +100,6 @@ class ReviewStarted(BaseEvent, frozen=True):
     """A review began: Claude checks with fresh context whether the work is really done."""
 
     depth: str
-    prompt_bytes: int = 0
 
 
 class VerificationFinished(BaseEvent, frozen=True):

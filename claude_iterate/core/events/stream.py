@@ -42,15 +42,13 @@ class Denial(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SessionOpened(BaseEvent, frozen=True):
-    """Claude introduced itself. `by_schema`: it has a schema for its answer; `cwd` is the folder that it works in,
-    `tools` are the first of its tools."""
+    """Claude introduced itself. `cwd` is the folder that it works in, `tools` are the first of its tools."""
 
     session: str = ""
     model: str = ""
     version: str = ""
     permission_mode: str = ""
     problems: tuple[str, ...] = ()
-    by_schema: bool = False
     cwd: str = ""
     tools: tuple[str, ...] = ()
 
@@ -204,7 +202,7 @@ class ResultReported(BaseEvent, frozen=True):
     session, where that is another sum. `untold`: it names no cost that can be read. `signs` are its words for the kind
     of a failure (`api_error`, `api_error_type`, `terminal_reason`). `malformed`: it does not say whether it is an
     error, so it counts as one. `structured` is the answer in our schema, None if there is none; the journal leaves it
-    out. One that is far too large is refused, and only its size is kept, in `refused_bytes`."""
+    out."""
 
     subtype: str = ""
     is_error: bool = False
@@ -220,13 +218,11 @@ class ResultReported(BaseEvent, frozen=True):
     untold: bool = False
     cut: int = 0
     structured: dict[str, Any] | None = None
-    refused_bytes: int = 0
     session_cost_usd: float = 0.0
     session_tokens: Tokens = Tokens()
     signs: tuple[str, ...] = ()
     malformed: bool = False
     duration_ms: int = 0
-    duration_api_ms: int = 0
 
     @property
     def of_session(self) -> tuple[float, Tokens]:

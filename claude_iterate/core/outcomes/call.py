@@ -53,8 +53,6 @@ class Call(msgspec.Struct, frozen=True):
     exit_code: int | None = None
     stderr: str = ""
     resumes: str = ""
-    by_schema: bool = False
-    """Claude knows the schema that its answer is to have."""
     usage: events.UsageReported | None = None
     """What was used since the last result that named the cost."""
     said: int = 0
@@ -131,15 +129,14 @@ def _on_result_reported(now: Call, event: events.ResultReported, elapsed: float)
     # The cost is the process's, so it never falls; a result without a cost takes nothing back.
     if now.result is not None and now.result.cost_usd > event.cost_usd:
         event = replace(event, cost_usd=now.result.cost_usd)
-    if now.result is not None and event.structured is None and not event.refused_bytes:
+    if now.result is not None and event.structured is None:
         event = replace(event, structured=now.result.structured)  # what comes after an answer does not take it back
     return replace(now, usage=usage, result=event, result_at=elapsed)
 
 
 def _on_session_opened(now: Call, event: events.SessionOpened, _elapsed: float) -> Call:
     """A further prompt in the same process (a background task has ended) takes the last result back."""
-    by_schema = now.by_schema or event.by_schema
-    return replace(now, session=event.session or now.session, result_at=None, by_schema=by_schema)
+    return replace(now, session=event.session or now.session, result_at=None)
 
 
 def _on_task_event(now: Call, event: events.TaskStarted | events.TaskEnded, elapsed: float) -> Call:

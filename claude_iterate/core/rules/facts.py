@@ -34,7 +34,7 @@ class Facts(msgspec.Struct, frozen=True):
     measured. `refuses`: an earlier run, which was to refuse that, left a change of what defines the proof;
     `replaced` are both identities of INSTRUCTIONS.md if it was replaced during the run, or, with `replaced_earlier`,
     during an earlier one; `instructions_lost` is where it was, if
-    it cannot be read at the end; `checks_only`: `verify` without a review. `zone` is that of the computer;
+    it cannot be read at the end; `checks_only`: `verify` without a review. `zone`: None is that of the computer;
     `plan` is the plan as it is now, in the modes that read it; `withdrawn`: when this process began, the report claimed
     no completion, and no iteration has begun since; `instructions_spoilt`: a file that cannot be read is in their
     place; `last_prompt` is the newest prompt of an iteration that is still there; `inspection` is what the last step of
@@ -56,7 +56,7 @@ class Facts(msgspec.Struct, frozen=True):
     task: str = ""
     refuses: bool = False
     measures: bool = False
-    zone: tzinfo = UTC
+    zone: tzinfo | None = UTC
     instructions_lost: str = ""
     replaced: tuple[str, ...] = ()
     replaced_earlier: bool = False
