@@ -104,7 +104,7 @@ def hold_review(supervisor: Supervisor, depth: str, project: ProjectState) -> No
     schema_call.warn_if_unknown(recorder, project)
     question = SchemaQuestion(
         lambda: spec.texts.review(depth, review.DEPTHS[depth]),
-        review.SCHEMA,
+        review.schema(),
         f"review-{recorder.state.claim.judged + 1}-{os.urandom(2).hex()}",
         lambda size: events.ReviewStarted(depth, size),
     )
