@@ -76,11 +76,10 @@ def make_pasteable(advice: str) -> str:
 
 def try_note(text: str) -> None:
     """A note that is left out when the terminal takes nothing: a run must not wait for it."""
-    handle = -1
     with contextlib.suppress(OSError, ValueError):
-        handle = sys.stderr.fileno()
-    if handle < 0 or terminals.accepts_output(handle):
-        note(text)
+        if not terminals.accepts_output(sys.stderr.fileno()):
+            return
+    note(text)
 
 
 def warn(text: str) -> None:

@@ -238,5 +238,5 @@ class Question:
             return ""
         verb = _ANSWERS.get(line.lower(), "")
         if not verb:
-            output.warn(f"{output.printable(line)!r} is not one of the answers.")
+            output.warn(f"{line!r} is not one of the answers.")
         return verb

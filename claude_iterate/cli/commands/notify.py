@@ -35,7 +35,7 @@ def test(invocation: Invocation, workspace: str | None) -> int:
     if answer.delivered:
         output.success(f"Delivered to {delivery.host} ({answer.status})")
     else:
-        failed = f"Not delivered to {delivery.host}: {output.printable(answer.problem)}"
+        failed = f"Not delivered to {delivery.host}: {answer.problem}"
         output.note(output.add_sign("bad", failed, sys.stderr))
     if answer.text.strip():
         output.result(output.sanitize(answer.text.rstrip()))
