@@ -24,30 +24,10 @@ from claude_iterate.text.claude_lines import Transcript
 from claude_iterate.text.ending_lines import closing
 from claude_iterate.text.proof_lines import claim_remarks
 
-
-class Clock:
-    """Local time; with the date when that is not the one of the line before."""
-
-    def __init__(self) -> None:
-        self._day = ""
-
-    def stamp(self, line: str, at: float) -> str:
-        """The line with its moment before it; an empty line stays empty, and one beyond the calendar has no moment."""
-        day, _, clock = local_times.whole(moment(at)).partition(" ")
-        if not line or not clock:
-            return line
-        new, self._day = day != self._day, day
-        return f"{day} {clock} {line}" if new else f"{clock} {line}"
-
-
 STREAM: frozenset[type] = frozenset(get_args(events.StreamEvent))
 _Held = events.IterationFinished | events.ReviewFinished | events.VerificationFinished
 _COLORS: dict[Tone, str] = {"good": GREEN, "bad": RED, "warning": YELLOW}
-
-
-_LOOKS = frozenset(
-    {events.SnapshotTaken, events.WorkMeasured, events.StopScriptsRun, events.HookStarted, events.HookFinished}
-)
+_LOOKS = {events.SnapshotTaken, events.WorkMeasured, events.StopScriptsRun, events.HookStarted, events.HookFinished}
 """What is looked at and called after an iteration: what was held before it may still be the end of the run."""
 
 
@@ -85,7 +65,8 @@ class Console:
         self._gap = [""] if level == "verbose" else []  # it is long: iterations stand apart
         self._attended = attended
         self._state = RunState()
-        self._clock = Clock() if clock else None
+        self._clock = clock
+        self._day = ""
         self._transcript = Transcript(whole=False)
         self._held: _Held | None = None
         self._looked: list[tuple[events.Entry, RunState]] = []
@@ -233,8 +214,16 @@ class Console:
         self._erase_live_line()
         self._transcript.break_paragraph()
         for line in block:
-            shown = self._clock.stamp(line, self._at) if self._clock is not None else line
+            shown = self._stamp(line) if self._clock else line
             self._err.say([shown], style or _COLORS.get(tone_of_line(line), ""))
+
+    def _stamp(self, line: str) -> str:
+        """The line with its local time before it, and with the date when that is a new one."""
+        day, _, clock = local_times.whole(moment(self._at)).partition(" ")
+        if not line or not clock:  # a damaged journal may have a moment beyond the calendar
+            return line
+        new, self._day = day != self._day, day
+        return f"{day} {clock} {line}" if new else f"{clock} {line}"
 
     def _finish(self, event: events.RunFinished) -> None:
         good, quiet = ENDINGS[event.reason].good, self._level == "quiet"
