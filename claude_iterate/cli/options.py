@@ -94,11 +94,9 @@ def choose_workspace(context: click.Context, parameter: click.Parameter) -> str:
         words = state_words(state.state, state.known_by) if state else "damaged"
         output.note(f"  {number}  {name.ljust(max(map(len, found)))}  {words}".rstrip())
     by_number = {str(number): name for number, name in enumerate(found, 1)}
-    while True:
-        typed = click.prompt("Your choice", err=True).strip()
-        if typed in found or typed in by_number:
-            return typed if typed in found else by_number[typed]
-        output.note(f"{typed!r} is neither a number in the list nor a name.")
+    choices = click.Choice([*found, *by_number])
+    typed: str = click.prompt("Your choice", type=choices, show_choices=False, err=True)
+    return typed if typed in found else by_number[typed]
 
 
 def confirm_deletion(what: str, question: str, again: str, warning: str = "") -> None:

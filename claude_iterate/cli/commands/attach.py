@@ -81,7 +81,7 @@ class AttachedTerminal:
         while attached.look(live=not asking):
             while heard:
                 if (signal := heard.pop(0)) != "SIGINT":
-                    return _ENDS_NOW.get(signal, 143)
+                    return _ENDS_NOW[signal]
                 if keys is None or asking:
                     return self._report_left()
                 asking = True
