@@ -6,6 +6,7 @@ Claude shares our process group, so Ctrl-C and Ctrl-\\ reach it, and we ignore t
 from __future__ import annotations
 
 import contextlib
+import signal
 import subprocess
 import threading
 import time
@@ -39,7 +40,7 @@ def converse(
     """Run Claude from its start to its end. No process of it is left, even if we are killed meanwhile."""
     inbox: SimpleQueue[str | int | None] = SimpleQueue()
     restore = signals.on_stop_signals(
-        lambda name: inbox.put(name) if name in {"SIGTERM", "SIGHUP"} else None, "SIGQUIT"
+        lambda name: inbox.put(name) if name in {"SIGTERM", "SIGHUP"} else None, signal.SIGQUIT
     )
     try:
         with _guard(run, command.environment, sandbox), terminals.restore_settings_afterwards(0):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
 import functools
 import os
 import signal
@@ -16,11 +17,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from claude_iterate.system import signals
-
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - Windows
-    fcntl = None  # type: ignore[assignment]
 
 LINUX = sys.platform.startswith("linux")
 _PR_SET_CHILD_SUBREAPER = 36
@@ -50,7 +46,7 @@ def exit_handle(pid: int) -> Iterator[int | None]:
 
 def enlarge_pipe(handle: int, size: int) -> None:
     """Let a pipe hold more, so that a fast writer waits less (Linux; no effect elsewhere)."""
-    if LINUX and fcntl is not None:
+    if LINUX:
         with contextlib.suppress(OSError):
             fcntl.fcntl(handle, _F_SETPIPE_SZ, size)
 
@@ -124,7 +120,7 @@ def reap(pid: int) -> None:
 
 def wait_for_change(pid: int) -> int | None:
     """Wait until a child of ours ends or is suspended (Ctrl-Z): its exit code, or None when it is suspended."""
-    _, status = os.waitpid(pid, getattr(os, "WUNTRACED", 0))
+    _, status = os.waitpid(pid, os.WUNTRACED)
     return None if os.WIFSTOPPED(status) else os.waitstatus_to_exitcode(status)
 
 
