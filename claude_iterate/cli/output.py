@@ -84,7 +84,7 @@ def try_note(text: str) -> None:
 
 def warn(text: str) -> None:
     """A note that should be noticed."""
-    note(add_sign("warning", text, sys.stderr))
+    note(add_sign("warning", text))
 
 
 def success(text: str) -> None:
@@ -92,9 +92,9 @@ def success(text: str) -> None:
     click.echo(add_sign("good", text))
 
 
-def add_sign(kind: str, text: str, stream: IO[str] | None = None) -> str:
+def add_sign(kind: str, text: str) -> str:
     """A line of its own that begins with a sign, all in one colour, as the lines of a run are."""
-    first, *rest = f"{_sign(kind, stream)} {sanitize(text)}".split("\n")
+    first, *rest = f"{_sign(kind)} {sanitize(text)}".split("\n")
     return "\n".join([click.style(first, fg=_SYMBOLS[kind][1]), *rest])
 
 
@@ -138,16 +138,16 @@ def _round_money(value: Any) -> Any:
     return [_round_money(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def symbol(kind: str, stream: IO[str] | None = None) -> str:
+def symbol(kind: str) -> str:
     """good, warning or bad as one character, for a list; click removes colour where there is no terminal."""
-    return click.style(_sign(kind, stream), fg=_SYMBOLS[kind][1])
+    return click.style(_sign(kind), fg=_SYMBOLS[kind][1])
 
 
-def _sign(kind: str, stream: IO[str] | None) -> str:
+def _sign(kind: str) -> str:
+    """As the encoding allows, which both streams share."""
     sign, _, plain = _SYMBOLS[kind]
-    encoding = getattr(stream or sys.stdout, "encoding", None) or "ascii"
     try:
-        sign.encode(encoding)
+        sign.encode(getattr(sys.stdout, "encoding", None) or "ascii")
     except (UnicodeEncodeError, LookupError):
         return plain
     return sign

@@ -55,7 +55,7 @@ class TerminalUser:
         self._detaches = detaches
 
     def warn(self, text: str) -> None:
-        output.try_note(f"{output.symbol('warning', sys.stderr)} {text}")
+        output.try_note(f"{output.symbol('warning')} {text}")
 
     @property
     def can_answer(self) -> bool:

@@ -16,7 +16,6 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Mapping
-from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -25,7 +24,7 @@ import msgspec
 from msgspec.structs import replace
 
 from claude_iterate import __version__
-from claude_iterate.core.events import Entry, IterationStarted
+from claude_iterate.core.events import Entry
 from claude_iterate.core.formats import one_line
 from claude_iterate.core.redact import redactor_for
 from claude_iterate.core.sanitize import sanitize_terminal
@@ -63,8 +62,6 @@ class Notifier:
 
     def __call__(self, entry: Entry, state: RunState) -> None:
         """Queue the notices of an entry."""
-        if isinstance(entry.event, IterationStarted):
-            self._start()  # loading httpx takes a while, and Claude works now
         for notice in notices(entry, state, self._project, self._settings.notify.report_url or ""):
             self.post(notice)
 
@@ -86,7 +83,9 @@ class Notifier:
             self._waiting.put(
                 replace(notice, title=clean(notice.title), body=clean(notice.body), facts=notice.facts | words)
             )
-            self._start()
+            if self._worker is None:
+                self._worker = threading.Thread(target=self._work, daemon=True, name="notifications")
+                self._worker.start()
 
     def close(self) -> None:
         """Send what is left, in order. If that takes too long, only the last notice, then give up."""
@@ -112,11 +111,6 @@ class Notifier:
     def _clean(self, text: str) -> str:
         """Without secrets, and without what would control the receiver's terminal."""
         return sanitize_terminal(self._redactor.clean(text))
-
-    def _start(self) -> None:
-        if self._worker is None and self._settings.notify.events:
-            self._worker = threading.Thread(target=self._work, daemon=True, name="notifications")
-            self._worker.start()
 
     def _work(self) -> None:
         try:
@@ -248,13 +242,12 @@ def _read_answer(response: httpx.Response) -> PostResult:
 
 
 def _retry_after(response: httpx.Response) -> float:
-    """What the receiver asks for: seconds, or a date; at most LONGEST_PAUSE."""
+    """The seconds that the receiver asks for, at most LONGEST_PAUSE."""
     said = response.headers.get("Retry-After", "").strip()
     try:
-        wish = float(said) if said[:1].isdigit() else parsedate_to_datetime(said).timestamp() - time.time()
-    except (ValueError, TypeError, OverflowError):
+        return min(float(said), LONGEST_PAUSE) if said[:1].isdigit() else 0.0
+    except ValueError:
         return 0.0
-    return min(max(wish, 0.0), LONGEST_PAUSE)
 
 
 SCHEMA = 1

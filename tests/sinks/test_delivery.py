@@ -11,13 +11,10 @@ import socket
 import threading
 from typing import Any
 
-import httpx
 import pytest
-from freezegun import freeze_time
 from msgspec.structs import replace
 
 from claude_iterate.core.settings.declared import NotifySettings
-from claude_iterate.sinks import notifier
 from claude_iterate.sinks.notices import Notice
 from claude_iterate.sinks.notifier import Delivery, PostResult, request
 from tests.recording_receiver import Receiver
@@ -84,13 +81,6 @@ def test_no_further_try_when_the_run_is_over(trip: Trip, receiver: Receiver) -> 
     receiver.answers = [(500, {})]
     assert not trip.send(receiver.url, goes_on=False).delivered
     assert len(receiver.received) == 1
-
-
-@freeze_time("2026-12-31 23:59:39")
-def test_retry_after_as_a_date() -> None:
-    """The other form that HTTP allows."""
-    later = {"Retry-After": "Thu, 31 Dec 2026 23:59:59 GMT"}
-    assert notifier._retry_after(httpx.Response(503, headers=later)) == 20.0
 
 
 def test_a_refused_connection(trip: Trip) -> None:
