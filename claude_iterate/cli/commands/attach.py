@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import select
 import shlex
+import signal
 import sys
 import time
 
@@ -25,7 +26,6 @@ from claude_iterate.workspace.layout import Layout
 
 KILLED = 1
 _QUESTION = "Leave the run (l), stop after this iteration (s), end it now (e), or keep watching (any other key)? "
-_ENDS_NOW = {"SIGTERM": 143, "SIGHUP": 129}
 _PAUSE = 0.1
 
 
@@ -80,8 +80,8 @@ class AttachedTerminal:
         asking = False
         while attached.look(live=not asking):
             while heard:
-                if (signal := heard.pop(0)) != "SIGINT":
-                    return _ENDS_NOW[signal]
+                if (name := heard.pop(0)) != "SIGINT":
+                    return 128 + signal.Signals[name]
                 if keys is None or asking:
                     return self._report_left()
                 asking = True
