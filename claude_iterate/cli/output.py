@@ -177,20 +177,18 @@ def table(
 ) -> None:
     """Columns as wide as they need to be; the last one is left ragged. With `tones`, one for each row, that `column`
     shows them. `right`: the columns that stand at the right of their width."""
-    rows = [tuple(map(sanitize, row)) for row in rows]
-    widths = [*(max(len(row[at]) for row in (head, *rows)) for at in range(len(head) - 1)), 0]
-    aligned = [title in right for title in head]
-    click.echo(heading("  ".join(map(_align, aligned, head, widths)).rstrip()))
-    for number, row in enumerate(rows):
-        cells = list(map(_align, aligned, row, widths))
-        if tones:
-            text = row[column]
-            cells[column] = paint(text, tones[number]) + cells[column][len(text) :]
-        click.echo("  ".join(cells).rstrip())
-
-
-def _align(at_right: bool, cell: str, width: int) -> str:
-    return cell.rjust(width) if at_right else cell.ljust(width)
+    lines = [tuple(map(sanitize, line)) for line in (head, *rows)]
+    widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+    for number, line in enumerate(lines):
+        cells = [
+            cell.rjust(width) if title in right else cell.ljust(width)
+            for title, cell, width in zip(head, line, widths, strict=True)
+        ]
+        if number and tones:
+            text = line[column]
+            cells[column] = paint(text, tones[number - 1]) + cells[column][len(text) :]
+        shown = "  ".join(cells).rstrip()
+        click.echo(shown if number else heading(shown))
 
 
 @contextlib.contextmanager
