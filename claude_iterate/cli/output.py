@@ -196,10 +196,9 @@ def output_file(path: Path, option: str) -> Iterator[IO[bytes]]:
     """A file to write, which takes the place of `path` at the end. What is no regular file is refused: a link, a
     folder, a device. `option` is what the user types to name another place."""
     another = f"Name another file: {option} FILE"
-    if path.is_symlink():
-        raise UsageProblem(f"{path} is a symbolic link.", another)
-    if path.exists() and not path.is_file():
-        raise UsageProblem(f"{path} is {'a folder' if path.is_dir() else 'not a regular file'}.", another)
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        kind = "a symbolic link" if path.is_symlink() else "a folder" if path.is_dir() else "not a regular file"
+        raise UsageProblem(f"{path} is {kind}.", another)
     if not path.parent.is_dir():
         raise ExpectedError(f"There is no folder {path.parent}.", f"Make it: mkdir -p {shlex.quote(str(path.parent))}")
     try:
