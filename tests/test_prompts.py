@@ -327,7 +327,7 @@ def test_the_forms_ask_for_what_is_judged(mode: str) -> None:
     prompts = Prompts([], mode)
     criteria = prompts.render("validation-criteria", {})
     assert (criteria.count("(required)"), criteria.count("(recommended)")) == (7, 3)
-    for form, schema in (("verify-answer", review.SCHEMA), ("validate-answer", validation.SCHEMA)):
+    for form, schema in (("verify-answer", review.schema()), ("validate-answer", validation.schema())):
         text = prompts.render(form, dict.fromkeys(OTHERS[form], "x"))
         assert "StructuredOutput" in text
         named = set(re.findall(r"`(\w+)`", text))

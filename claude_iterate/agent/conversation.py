@@ -6,6 +6,7 @@ Claude shares our process group, so Ctrl-C and Ctrl-\\ reach it, and we ignore t
 from __future__ import annotations
 
 import contextlib
+import signal
 import subprocess
 import threading
 import time
@@ -34,9 +35,9 @@ def converse(
     """Run Claude from its start to its end. No process of it is left, even if we are killed meanwhile."""
     inbox: SimpleQueue[str | int | None] = SimpleQueue()
     with contextlib.ExitStack() as afterwards:
-        afterwards.callback(
-            signals.on_stop_signals(lambda name: inbox.put(name) if name in {"SIGTERM", "SIGHUP"} else None, "SIGQUIT")
-        )
+        ends = {"SIGTERM", "SIGHUP"}
+        restore = signals.on_stop_signals(lambda name: inbox.put(name) if name in ends else None, signal.SIGQUIT)
+        afterwards.callback(restore)
         afterwards.callback(Guardian(run, command.environment, sandbox).dismiss)
         afterwards.callback(leftovers.end_marked, run, sandbox.containers if sandbox is not None else "")
         afterwards.enter_context(terminals.restore_settings_afterwards(0))

@@ -27,7 +27,7 @@ class Row(msgspec.Struct, frozen=True):
 COMMANDS = (
     Row("Task", "setup", "setup", "Write the instructions, and make the workspace."),
     Row("Task", "init", "setup", "Make a workspace without instructions."),
-    Row("Task", "edit", "edit", "Improve the instructions with Claude."),
+    Row("Task", "edit", "setup", "Improve the instructions with Claude."),
     Row("Task", "validate", "validate", "Have Claude grade the instructions."),
     Row("Run", "run", "run", "Run Claude in a loop until the task is done."),
     Row("Run", "plan", "run", "Make or update the plan: tasks for `build`."),

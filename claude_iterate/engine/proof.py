@@ -102,7 +102,7 @@ def hold_review(supervisor: Supervisor, depth: str, project: ProjectState) -> No
     began = recorder.now()
     question = SchemaQuestion(
         lambda: spec.texts.review(depth, review.DEPTHS[depth]),
-        review.SCHEMA,
+        review.schema(),
         f"review-{recorder.state.claim.judged + 1}-{os.urandom(2).hex()}",
         events.ReviewStarted(depth),
     )

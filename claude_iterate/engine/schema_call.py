@@ -108,7 +108,7 @@ def make_one_off_call(supervisor: Supervisor) -> None:
     grades = purpose == Purpose.VALIDATE
     question = SchemaQuestion(
         spec.texts.grading if grades else lambda: spec.texts.one_off(purpose, spec.request.prompt_values),
-        validation.SCHEMA if grades else "",
+        validation.schema() if grades else "",
         purpose,
         events.OneOffCallStarted(purpose),
     )

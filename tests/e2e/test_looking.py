@@ -200,7 +200,7 @@ def test_a_name_left_out_is_asked_for(loop: Loop, terminal: Open) -> None:
     screen.await_text("Which workspace?")
     screen.await_text("2  other")
     screen.type("3\n")
-    screen.await_text("'3' is neither a number in the list nor a name.")
+    screen.await_text("'3' is not one of")
     screen.type("2\n")
     screen.await_text("other  (loop mode)")
     assert screen.finish() == 0

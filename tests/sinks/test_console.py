@@ -14,6 +14,7 @@ from claude_iterate.core.events import (
     CheckFinished,
     CutStarted,
     Denial,
+    Entry,
     Event,
     IterationFinished,
     IterationStarted,
@@ -36,7 +37,7 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.enums import ENDINGS, Cause, Kind, Reason
 from claude_iterate.core.reports.status import Change, Status
-from claude_iterate.sinks.console import Clock, Console
+from claude_iterate.sinks.console import Console
 from tests.sinks.conftest import BEGAN, Fed, Terminal, entry, started
 
 OK = Outcome(Kind.OK)
@@ -446,8 +447,10 @@ def test_a_closed_stream_does_not_raise() -> None:
     console.close()
 
 
-def test_a_moment_beyond_the_calendar_has_no_clock() -> None:
-    """Nor does an empty line."""
-    assert Clock().stamp("text", 1e30) == "text"
-    assert Clock().stamp("", BEGAN) == ""
-    assert Clock().stamp("text", BEGAN).endswith(" text")
+@pytest.mark.parametrize(("at", "shown"), [(1e30, "⚠ x"), (BEGAN, ":45 ⚠ x")])
+def test_a_moment_beyond_the_calendar_has_no_clock(at: float, shown: str) -> None:
+    """A damaged journal is shown all the same."""
+    err = io.StringIO()
+    console = Fed(Console(io.StringIO(), err, "progress", clock=True))
+    console(Entry(1, at, 0.0, Warned("x")))
+    assert err.getvalue().rstrip().endswith(shown)

@@ -251,15 +251,6 @@ def test_a_full_disk_disables_the_log_with_one_message(path: Path) -> None:
     assert "No space left on device" in messages[0]
 
 
-def test_a_folder_that_cannot_be_written_is_a_message_too(tmp_path: Path) -> None:
-    """Without a place for the log the run goes on without one."""
-    messages: list[str] = []
-    log = Fed(TextLog(tmp_path / "missing" / "x.log", messages.append))
-    log(entry(Said("x")))
-    log.close()
-    assert len(messages) == 1
-
-
 def test_an_endless_log_goes_on_without_claudes_words(path: Path) -> None:
     """Beyond its size it says so once; what the run itself does is still logged."""
     log = Fed(TextLog(path, pytest.fail, largest=50_000))

@@ -44,8 +44,8 @@ def command(invocation: Invocation, /, name: str, report_path: str | None, show_
     nothing, and ends with 0, too. If a run changed what defines the proof, that must be undone or accepted first; until
     then the exit code is 1.
     """
-    if given["checks_only"] and given["dry_run"]:
-        raise UsageProblem("A dry run runs no checks, so --checks-only leaves nothing to do.", "Leave one of them out.")
+    alone = {"--checks-only": given["checks_only"], "--dry-run": given["dry_run"]}
+    options.choose_one(alone, "A dry run runs no checks.")
     project = invocation.project
     layout = project.layout(name)
     read_instructions(layout)

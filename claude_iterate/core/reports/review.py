@@ -86,8 +86,9 @@ class _Answer(msgspec.Struct, frozen=True):
     findings: list[_Finding]
 
 
-SCHEMA = json.dumps(schema_of(_Answer))
-"""What Claude Code holds the reviewer's answer to."""
+def schema() -> str:
+    """What Claude Code holds the reviewer's answer to."""
+    return json.dumps(schema_of(_Answer))
 
 
 class JudgedRequirement(msgspec.Struct, frozen=True, omit_defaults=True):
