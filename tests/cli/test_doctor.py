@@ -280,33 +280,31 @@ def test_stale_files_of_ours_are_removed(typed: Type, layout: Layout, project: P
     gone = [
         layout.folder / ".metadata.json.1-abcd0123.tmp",
         project.root / "..claude-iterate.toml.4194303-abcd1234.tmp",
-        folder / ".new.abcd1234",
-        folder / ".old.deleted.4194303",
-        folder / ".other.deleted.1",  # in a container the first process always lives
+        folder / ".old.4194303-abcd1234.tmp",
+        folder / ".other.1-abcd1234.tmp",  # in a container the first process always lives
     ]
     stay = [
         layout.folder / ".metadata.json.tmp",
         project.root / ".theirs.4194303-abcd1234.tmp",
-        folder / ".their.settings",
+        folder / ".their.tmp",
         layout.working / ".x.4194303-abcd1234.tmp",
     ]
     for path in (*gone, *stay):
-        if path.suffix == ".tmp":
-            path.write_text("{")
-        else:
+        if path.parent == folder:
             path.mkdir()
-    (folder / ".new.abcd1234" / "TODO.md").write_text("")
-    (folder / ".their.settings" / "mine.txt").write_text("")
-    assert typed("doctor").out.count(FIX) == 5
+            (path / "TODO.md").write_text("")
+        else:
+            path.write_text("{")
+    assert typed("doctor").out.count(FIX) == 4
     answer = typed("doctor", "--fix")
-    assert (answer.code, answer.out.count("removed /")) == (0, 5)
+    assert (answer.code, answer.out.count("removed /")) == (0, 4)
     assert not any(path.exists() for path in gone)
     assert all(path.exists() for path in stay)
 
 
 def test_fresh_files_may_be_somebodys_work(typed: Type, layout: Layout, project: Project) -> None:
     """Within the hour nothing is called stale."""
-    paths = [layout.folder / ".metadata.json.1-abcd1234.tmp", project.workspaces_folder / ".new.abcd1234"]
+    paths = [layout.folder / ".metadata.json.1-abcd1234.tmp", project.workspaces_folder / ".new.1-abcd1234.tmp"]
     paths[0].write_text("{")
     paths[1].mkdir()
     typed("doctor", "--fix")
@@ -315,7 +313,7 @@ def test_fresh_files_may_be_somebodys_work(typed: Type, layout: Layout, project:
 
 def test_what_a_dead_process_was_deleting_goes_at_once(typed: Type, project: Project, layout: Layout) -> None:
     """It is told as a leftover, not as a workspace with a bad name; what a living one deletes is left to it."""
-    paths = [project.workspaces_folder / f".old.deleted.{pid}" for pid in (NOBODY, 1)]
+    paths = [project.workspaces_folder / f".old.{pid}-abcd1234.tmp" for pid in (NOBODY, 1)]
     for path in paths:
         path.mkdir()
         (path / ".metadata.json").write_text("{}")

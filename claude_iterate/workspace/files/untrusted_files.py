@@ -4,7 +4,7 @@ Reading a file never waits for a pipe or a device, and never takes in more than 
 is a link, and so leads elsewhere, is never read, filled or emptied.
 
 A written file is there whole or not at all: temporary file in the same folder, sync, rename. The name of a temporary
-file has the pid of its writer, so what a killed writer left can be told from what a living one is about to rename.
+file or folder has the pid of its writer, so what a killed one left can be told from what a living one is busy with.
 """
 
 from __future__ import annotations
@@ -140,6 +140,16 @@ def _irregular(path: Path) -> OSError:
     return OSError(errno.EINVAL, "it is not a regular file", str(path))
 
 
+def temporary_name(path: Path) -> Path:
+    """A hidden name beside this path, for what will be renamed to it or deleted."""
+    return path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
+
+
+def is_temporary(name: str) -> bool:
+    """True for the names that files and folders have while we make or delete them."""
+    return _TEMPORARY.fullmatch(name) is not None
+
+
 @contextlib.contextmanager
 def open_replacement(path: Path, private: bool = False, follow: bool = True) -> Iterator[IO[bytes]]:
     """Yields a file to write, whose `name` is temporary. Afterwards it replaces `path`; after an error nothing is left.
@@ -153,7 +163,7 @@ def open_replacement(path: Path, private: bool = False, follow: bool = True) -> 
         before = None if private else target.stat().st_mode & 0o777
     # A new file of ours is as open as any other file the user makes.
     is_new = before is None and not private
-    name = f"{target.parent}/.{target.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
+    name = str(temporary_name(target))
     file = open(name, "xb", opener=lambda path, flags: os.open(path, flags, 0o666 if is_new else 0o600))
     try:
         with file:
@@ -188,19 +198,23 @@ def write_json(path: Path, document: Any) -> None:
     write_text(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
 
 
-def find_abandoned(folder: Path, *targets: str, remove: bool = False) -> list[Path]:
-    """Temporary files that killed writers left in the folder; only those of `targets`, if any are named. What cannot be
-    removed stays."""
+def find_abandoned(folder: Path, *targets: str, remove: bool = False, folders: bool = False) -> list[Path]:
+    """Temporary files, or folders, that killed writers left in the folder; only those of `targets`, if any are named.
+    What cannot be removed stays."""
     found = ((folder / name, _TEMPORARY.fullmatch(name)) for name in names_in(folder))
     ours = [(path, int(match["pid"])) for path, match in found if match and (not targets or match["target"] in targets)]
-    abandoned = [path for path, pid in ours if path.is_file() and (not processes.is_alive(pid) or is_untouched(path))]
+    abandoned = [
+        path
+        for path, pid in ours
+        if (is_folder(path) if folders else path.is_file()) and (not processes.is_alive(pid) or _is_untouched(path))
+    ]
     for path in abandoned if remove else ():
         with contextlib.suppress(OSError):
             path.unlink()
     return abandoned
 
 
-def is_untouched(path: Path) -> bool:
+def _is_untouched(path: Path) -> bool:
     """Neither this file or folder nor what is right in it has changed for an hour: no process is still busy with it,
     even if its pid is in use again."""
     with contextlib.suppress(OSError):
