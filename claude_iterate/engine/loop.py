@@ -149,9 +149,9 @@ class Engine:
         for event in (*self._spec.opening, *self._warnings, *self._hooks.warnings):
             self._recorder.record(event)
 
-    def _summarise(self, running: bool = True) -> None:
+    def _summarise(self) -> None:
         """Write what `list` and `show` read, at the beginning, after each iteration and at the end."""
-        metadata_updates.record_run(self._spec.layout, self._state, self._spec.run, running)
+        metadata_updates.record_run(self._spec.layout, self._state, self._spec.run)
         self._place.note_summary()
 
     def _try_to_summarise(self) -> None:
@@ -165,7 +165,7 @@ class Engine:
         if self._place.look():
             return  # what stands in its place now has nothing to do with this run
         try:
-            self._summarise(running=False)
+            self._summarise()
         except (OSError, ExpectedError) as error:
             said = error.message if isinstance(error, ExpectedError) else error.strerror or str(error)
             self._recorder.record(events.Warned(f"The summary in .metadata.json cannot be written: {said}"))

@@ -93,12 +93,8 @@ class WorkspaceState(msgspec.Struct, frozen=True):
 
     @property
     def known_by(self) -> str | None:
-        """How it is known that a completed task is done: what the newer of the last `verify` and the last run that
-        worked says."""
-        if self.status != "completed":
-            return None
-        worked = self.about.run.completion or self.about.run
-        return (self.about.newer_verification or worked).known_by
+        """How it is known that a completed task is done: what the newer of the last `verify` and the last run says."""
+        return (self.about.newer_verification or self.about.run).known_by if self.status == "completed" else None
 
     @property
     def report_is_old(self) -> bool:
@@ -417,8 +413,6 @@ def _progress(found: WorkspaceState, layout: Layout) -> Progress | None:
     refuted = found.state == "unfinished" and run.reason == "completed"
     if found.state == "new" or refuted or found.report_is_old:
         return None
-    if done and run.completion is not None:
-        return run.completion.progress
     if run.progress is not None or run.plan is not None:
         return run.progress
     reading = status_file.look(layout.status).reading  # the original kept no progress of its runs

@@ -65,7 +65,7 @@ def _rebuilt_document(layout: Layout) -> dict[str, Any]:
     untrusted_files.write_json(layout.metadata, _document(layout.name, mode, {}))
     if found is not None:
         run, state = found
-        metadata_updates.record_run(layout, state, run, running=state.finished is None)
+        metadata_updates.record_run(layout, state, run)
     return metadata.read(layout.metadata).document
 
 

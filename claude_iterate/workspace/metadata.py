@@ -51,10 +51,6 @@ class LastRun(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
     mode: str | None = None
     plan: PlanCounts | None = None
     worktree: WorktreeSummary | None = None
-    completion: LastRun | None = None
-    """Of a run that did no work: the one that completed the task."""
-    task: str = ""
-    """Of the run that completed it: the identity of the task."""
     report_of_task_before: bool = False
     """`verify` judged a new task, and what the last run reported is about the one before."""
 

@@ -58,7 +58,7 @@ def test_lost_instructions_are_found(typed: Type, project: Project) -> None:
     layout = project.create("w")
     layout.instructions.unlink(missing_ok=True)
     assert "workspace w" not in findings(typed("doctor", "--json"))
-    journal(layout, RunFinished("blocked", "because"), running=False)
+    journal(layout, RunFinished("blocked", "because"))
     found = findings(typed("doctor", "--json"))["workspace w"]
     assert (found["state"], "claude-iterate setup w" in found["fix"]) == ("problem", True)
 
@@ -68,7 +68,7 @@ def test_an_older_summary_is_found_and_repaired(typed: Type, project: Project) -
     layout = project.create("w")
     layout.instructions.write_text("- one")
     before = layout.metadata.read_bytes()
-    journal(layout, RunFinished("completed", "because"), running=False)
+    journal(layout, RunFinished("completed", "because"))
     layout.metadata.write_bytes(before)
     assert "older one" in findings(typed("doctor", "--json"))["workspace w"]["message"]
     typed("doctor", "--fix")
