@@ -380,4 +380,4 @@ def test_broken_settings_come_first(typed: Type, layout: Layout, project: Projec
     (project.root / ".claude-iterate.toml").write_text("delay =")
     answer = typed("doctor", "--fix", "--json")
     assert (answer.code, answer.document["fixed"]) == (1, [])
-    assert any(one["check"] == "settings" and "line 1" in one["message"] for one in answer.document["checks"])
+    assert any(one["check"] == "settings" and "end of document" in one["message"] for one in answer.document["checks"])
