@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 from claude_iterate.core import names
-from claude_iterate.errors import ArchiveProblem, UsageProblem
+from claude_iterate.errors import ArchiveProblem
 from claude_iterate.workspace.archive_contents import (
     MANIFEST,
     METADATA,
@@ -218,19 +218,6 @@ def contents(archive: Archive) -> Contents:
         )
 
 
-def target_name(archive: Archive, wanted: str | None) -> str:
-    """The name that the restored workspace gets: the wanted one, else the one it had."""
-    if wanted is not None:
-        return names.check_name(wanted)
-    try:
-        return names.check_name(archive.workspace)
-    except UsageProblem:
-        raise ArchiveProblem(
-            f"{archive.name} says that its workspace was called {archive.workspace[:60]!r}, which cannot be a name.",
-            f"Give it one: claude-iterate archive restore {archive.name} NAME",
-        ) from None
-
-
 def restore(archive: Archive, folder: Path, outside_links: bool = False) -> None:
     """Make the workspace `folder` from the archive, or raise an ArchiveProblem and leave nothing behind."""
     if os.path.lexists(folder):
@@ -238,33 +225,28 @@ def restore(archive: Archive, folder: Path, outside_links: bool = False) -> None
             f"Workspace already exists: {folder.name}",
             f"Give it another name: claude-iterate archive restore {archive.name} NAME",
         )
-    try:
-        with open_archive(archive.path) as reader:
-            members = reader.members()
-            if not members.keys() & {MANIFEST, METADATA}:
-                raise ArchiveProblem(
-                    f"{archive.path} is not the archive of a workspace: it has neither {MANIFEST} nor {METADATA}.",
-                    "Nothing was written. See: claude-iterate archive list",
-                )
-            if (leading := _outside_links(members)) and not outside_links:
-                link = f"{leading[0]} -> {members[PurePosixPath(leading[0])].linkname}"
-                more = f" and {len(leading) - 1} more" if len(leading) > 1 else ""
-                raise ArchiveProblem(
-                    f"{archive.path.name} is refused: it holds a link that leads outside: {link}{more}.",
-                    "Nothing was written. If the archive is your own and the link is meant, add --outside-links",
-                )
-            wanted = {path: member for path, member in members.items() if path not in NOT_OF_THE_WORK}
-            mode = members[TOP].mode & 0o777 | 0o700 if TOP in members else None
-            with new_folder(folder, mode) as made:
-                if sum(member.size for member in wanted.values()) > shutil.disk_usage(made).free:
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-                reader.extract(wanted, made)
-                _correct_name(made / METADATA, folder.name)
-    except OSError as error:
-        why, hint = reason(error, folder.parent)
-        raise ArchiveProblem(
-            f"{archive.name} could not be restored: {why}.", f"Nothing is left of the attempt. {hint}"
-        ) from None
+    restoring = explain_errors(ArchiveProblem, f"{archive.name} could not be restored", folder.parent)
+    with restoring, open_archive(archive.path) as reader:
+        members = reader.members()
+        if not members.keys() & {MANIFEST, METADATA}:
+            raise ArchiveProblem(
+                f"{archive.path} is not the archive of a workspace: it has neither {MANIFEST} nor {METADATA}.",
+                "Nothing was written. See: claude-iterate archive list",
+            )
+        if (leading := _outside_links(members)) and not outside_links:
+            link = f"{leading[0]} -> {members[PurePosixPath(leading[0])].linkname}"
+            more = f" and {len(leading) - 1} more" if len(leading) > 1 else ""
+            raise ArchiveProblem(
+                f"{archive.path.name} is refused: it holds a link that leads outside: {link}{more}.",
+                "Nothing was written. If the archive is your own and the link is meant, add --outside-links",
+            )
+        wanted = {path: member for path, member in members.items() if path not in NOT_OF_THE_WORK}
+        mode = members[TOP].mode & 0o777 | 0o700 if TOP in members else None
+        with new_folder(folder, mode) as made:
+            if sum(member.size for member in wanted.values()) > shutil.disk_usage(made).free:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            reader.extract(wanted, made)
+            _correct_name(made / METADATA, folder.name)
 
 
 def _correct_name(path: Path, name: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import shutil
@@ -13,26 +12,11 @@ from pathlib import Path
 import pytest
 from freezegun import freeze_time
 
-from claude_iterate.errors import ArchiveProblem, UsageProblem
+from claude_iterate.errors import ArchiveProblem
 from claude_iterate.workspace import archive_contents, archives
 from claude_iterate.workspace.project import Project
 
 ORIGINAL = Path(__file__).parents[1] / "fixtures" / "original" / "archive" / "old-task-2025-10-01T08-30-00"
-
-
-def test_a_hostile_name_in_the_manifest(project: Project) -> None:
-    """The name comes from outside, so it is judged like one that is typed."""
-    project.archive_folder.mkdir(parents=True)
-    with tarfile.open(project.archive_folder / "a.tar.gz", "w:gz") as tar:
-        data = json.dumps({"originalName": "../../x"}).encode()
-        member = tarfile.TarInfo("w/.archived.json")
-        member.size = len(data)
-        tar.addfile(member, io.BytesIO(data))
-    found = archives.find(project.archive_folder, "a")
-    with pytest.raises(ArchiveProblem, match="cannot be a name"):
-        archives.target_name(found, None)
-    with pytest.raises(UsageProblem):
-        archives.target_name(found, "../x")
 
 
 @freeze_time("2025-10-01 08:30:01")

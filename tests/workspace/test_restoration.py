@@ -36,7 +36,7 @@ def tree(folder: Path) -> dict[str, Any]:
 
 def restored(project: Project, name: str, target: str, outside_links: bool = False) -> Path:
     found = archives.find(project.archive_folder, name)
-    folder = project.workspaces_folder / archives.target_name(found, target)
+    folder = project.workspaces_folder / target
     archives.restore(found, folder, outside_links)
     return folder
 

@@ -12,6 +12,7 @@ from claude_iterate.cli import completion, options, output
 from claude_iterate.cli.command_table import group
 from claude_iterate.cli.invocation import Invocation, on_terminal
 from claude_iterate.cli.output import printable
+from claude_iterate.core import names
 from claude_iterate.core.formats import moment, plural, size
 from claude_iterate.core.tones import state_words
 from claude_iterate.project.worktrees import Remains, remains_of
@@ -142,7 +143,7 @@ def restore(invocation: Invocation, archive_name: str, workspace: str | None, ou
     """
     project = invocation.project
     found = archives.find(project.archive_folder, archive_name, or_newest=True)
-    name = archives.target_name(found, workspace)
+    name = names.check_name(workspace or found.workspace)
     folder = project.workspaces_folder / name
     archives.restore(found, folder, outside_links)
     document = {"name": name, "path": str(folder), "archive": str(found.path)}

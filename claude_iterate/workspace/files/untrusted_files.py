@@ -30,7 +30,6 @@ MOST = 1 << 20
 """More than any report, list or status needs."""
 LARGE = 64 << 20
 """More than any text of the user or document of ours has."""
-_PIECE = 64 * 1024
 NOT_A_FOLDER = "a link or a file, not a folder"
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
 _TEMPORARY = re.compile(r"\.(?P<target>.+)\.(?P<pid>[0-9]{1,7})-[0-9a-f]{8}\.tmp")
@@ -84,25 +83,12 @@ def look(path: Path, most: int = MOST, links: bool = True) -> Found:
         if error.errno in (errno.ENXIO, errno.EOPNOTSUPP):
             raise _irregular(path) from None
         raise
-    try:
+    with open(handle, "rb") as file:
         about = os.fstat(handle)
         if not stat.S_ISREG(about.st_mode):
             raise _irregular(path)
-        data = _first(handle, most + 1, about.st_size)
-    finally:
-        os.close(handle)
+        data = file.read(most + 1)
     return Found(data[:most], len(data) <= most, about.st_ino, about.st_mtime_ns, about.st_nlink)
-
-
-def _first(handle: int, most: int, size: int) -> bytes:
-    """Up to `most` bytes. Room is made for what the file is said to hold, not for all that it might."""
-    pieces: list[bytes] = []
-    room = min(most, size + 1)
-    while most > 0 and (piece := os.read(handle, room)):
-        pieces.append(piece)
-        most -= len(piece)
-        room = min(most, _PIECE)
-    return b"".join(pieces)
 
 
 def snapshot(path: Path) -> Found | None:
