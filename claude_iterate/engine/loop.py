@@ -152,11 +152,6 @@ class Engine:
     def _summarise(self) -> None:
         """Write what `list` and `show` read, at the beginning, after each iteration and at the end."""
         metadata_updates.record_run(self._spec.layout, self._state, self._spec.run)
-        self._place.note_summary()
-
-    def _try_to_summarise(self) -> None:
-        with contextlib.suppress(OSError, ExpectedError):  # at the end it is written again, or its failure told
-            self._summarise()
 
     def _summarise_end(self) -> None:
         """The journal is the truth: a summary that cannot be written does not make a good run a bad one."""
@@ -193,8 +188,6 @@ class Engine:
         """Something begins or ends, and Claude does not work: what names this run must be in its place, and what the
         user wrote for it. What was put back is told."""
         self._place.restore(deleted_by_us=after_call)
-        if not self._place.look() and self._place.summary_was_replaced():
-            self._try_to_summarise()
         if self._watched != self._place.identity:
             self._watch_reports()
         number, done = self._state.iteration, self._state.iterations
@@ -262,7 +255,8 @@ class Engine:
         for warned in new_hint_warnings(before, self._state.hints, self._spec.layout.name):
             self._recorder.record(warned)
         if not self._place.look():
-            self._try_to_summarise()
+            with contextlib.suppress(OSError, ExpectedError):  # at the end it is written again, or its failure told
+                self._summarise()
         self._recorder.sinks.flush()
 
     def _ask(self, number: int) -> None:

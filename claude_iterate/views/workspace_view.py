@@ -94,7 +94,7 @@ class WorkspaceState(msgspec.Struct, frozen=True):
     @property
     def known_by(self) -> str | None:
         """How it is known that a completed task is done: what the newer of the last `verify` and the last run says."""
-        return (self.about.newer_verification or self.about.run).known_by if self.status == "completed" else None
+        return self.about.known_by if self.status == "completed" else None
 
     @property
     def report_is_old(self) -> bool:
@@ -400,7 +400,7 @@ def _next(found: WorkspaceState, name: str) -> str | None:
     about = found.about
     if found.state == "copy":
         return f"claude-iterate reset {name}"
-    if found.status == "running" or (found.status == "completed" and about.newer_verification is not None):
+    if found.status == "running" or (found.status == "completed" and about.is_judged_since):
         return ""
     return rename_workspace(about.run.next, about.name, name) if about.run.next and about.name else about.run.next
 

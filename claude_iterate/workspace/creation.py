@@ -24,8 +24,6 @@ from claude_iterate.workspace.metadata import FORMAT
 from claude_iterate.workspace.run_folder import notes
 
 _COPIED = ("TODO.md", ".status.json")
-_MOST = 1000
-"""Files of a plan."""
 _TODO = """# TODO
 
 Notes and remaining steps. The agent keeps this file up to date while it works.
@@ -147,7 +145,7 @@ def copy_for_dry_run(layout: Layout) -> None:
     impl = layout.folder / layout.impl.name
     if untrusted_files.is_folder(impl):
         layout.impl.mkdir()
-        for path in sorted(impl.glob("*.md"))[:_MOST]:
+        for path in impl.glob("*.md"):
             _copy(path, layout.impl / path.name)
     refresh_copy(layout)
 

@@ -18,7 +18,7 @@ from claude_iterate.core.state.run_state import RunState
 from claude_iterate.workspace import journal_reader, metadata, task_file
 from claude_iterate.workspace.files.folders import explain_write_errors
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.metadata import LastRun, LastVerification, Metadata
+from claude_iterate.workspace.metadata import LastRun, Metadata
 from claude_iterate.workspace.run_folder import run_lock
 from claude_iterate.workspace.run_summary import RunSummary, summarise
 
@@ -86,7 +86,7 @@ def _with_run(about: Metadata, short: RunSummary, state: RunState, layout: Layou
     else:
         return about
     if judged:
-        about = _with_verdict(about, short)
+        about = replace(about, verified_by=short.id, verified_known_by=short.known_by)
     # A run that stagnated made no claim: there it is the present task that is completed.
     task = (state.claim.task or task_file.current_identity(layout.instructions)) if about.status == "completed" else ""
     return replace(about, completed_task=task or None)
@@ -108,18 +108,6 @@ def _with_summary(about: Metadata, short: RunSummary) -> Metadata:
 def _did_work(state: RunState) -> bool:
     """An iteration was done or is under way, a claim was judged, or a call cost something."""
     return bool(state.iterations or state.call or state.proof or state.run.resumed or state.cost_usd)
-
-
-def _with_verdict(about: Metadata, short: RunSummary) -> Metadata:
-    before = about.verification or LastVerification()
-    verification = LastVerification(
-        verification_attempts=before.verification_attempts + max(1, short.claims),
-        last_verification_status="pass" if short.proven else "fail",
-        last_verification_time=short.updated,
-        last_verification_run=short.id,
-        known_by=short.known_by,
-    )
-    return replace(about, verification=verification)
 
 
 def _without_report_of_another(about: Metadata, short: RunSummary, state: RunState) -> Metadata:

@@ -397,7 +397,7 @@ def test_a_dry_run_is_no_proof(typed: Type, project: Project) -> None:
     assert typed("show", "w", "--json").document["proof"] is None
     write(layout, "000002-x", [beginning("000002-x")])
     about = json.loads(layout.metadata.read_text())
-    about["verification"] = {"lastVerificationStatus": "pass", "lastVerificationRun": "000001-x"}
+    about["verifiedBy"] = "000001-x"
     layout.metadata.write_text(json.dumps(about))
     assert typed("show", "w", "--json").document["proof"] is None
     write(layout, "000003-x", verified("000003-x", passed=False))
