@@ -38,7 +38,7 @@ from claude_iterate.workspace import (
     task_file,
 )
 from claude_iterate.workspace.files import folders
-from claude_iterate.workspace.files.untrusted_files import find_abandoned, is_temporary
+from claude_iterate.workspace.files.untrusted_files import find_abandoned
 from claude_iterate.workspace.layout import PROJECT_FILES, Layout
 from claude_iterate.workspace.metadata import Metadata
 from claude_iterate.workspace.project import Project
@@ -356,7 +356,7 @@ def _bad_names(project: Project, known: set[str]) -> Iterator[Finding]:
     if not project.workspaces_folder.is_dir():
         return
     for entry in sorted(project.workspaces_folder.iterdir()):
-        unknown = entry.is_dir() and entry.name not in known and not is_temporary(entry.name)
+        unknown = entry.is_dir() and entry.name not in known and not entry.name.startswith(".")
         if unknown and (entry / ".metadata.json").exists():
             fix = "Rename it to letters, digits, '.', '_' and '-', beginning with a letter or digit; or delete it."
             yield Finding("workspaces", "problem", f"{entry} has a name that cannot be used", fix)

@@ -139,8 +139,6 @@ class JournalWriter:
             self._keep_place()
         if self._astray:
             return f"the journal was deleted or replaced, and cannot be written again: {self._astray}"
-        if not self._buffer and self._reserve.held:
-            return ""
         self._write_with_reserve()
         return self._problem if self._buffer else self._reserve.take()
 
@@ -206,11 +204,6 @@ class Reserve:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._file: IO[bytes] | None = None
-
-    @property
-    def held(self) -> bool:
-        """True while the space is reserved."""
-        return self._file is not None
 
     def take(self) -> str:
         """Reserve the space; returns the reason if the disk is full. Other errors are ignored."""

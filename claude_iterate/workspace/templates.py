@@ -144,13 +144,11 @@ def use(project: Project, template: Template, workspace: str) -> Layout:
 def read(folder: Path, scope: str) -> Template:
     """The template in this folder. Without `.template.json` it is nothing but its instructions."""
     path = folder / ABOUT
-    try:
+    with contextlib.suppress(OSError):
         document = untrusted_files.read_json(path) if os.path.lexists(path) else {}
-    except OSError as error:
-        return Template(folder, scope, {}, f"{path} cannot be read: {error.strerror}.")
-    if document is None:
-        return Template(folder, scope, {}, f"{path} is damaged: it is not valid JSON.")
-    return Template(folder, scope, document)
+        if document is not None:
+            return Template(folder, scope, document)
+    return Template(folder, scope, {}, f"{path} is damaged: it cannot be read, or is not valid JSON.")
 
 
 def _list_names(folder: Path) -> list[str]:

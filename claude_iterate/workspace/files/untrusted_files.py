@@ -131,11 +131,6 @@ def temporary_name(path: Path) -> Path:
     return path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
 
 
-def is_temporary(name: str) -> bool:
-    """True for the names that files and folders have while we make or delete them."""
-    return _TEMPORARY.fullmatch(name) is not None
-
-
 @contextlib.contextmanager
 def open_replacement(path: Path, private: bool = False, follow: bool = True) -> Iterator[IO[bytes]]:
     """Yields a file to write, whose `name` is temporary. Afterwards it replaces `path`; after an error nothing is left.
