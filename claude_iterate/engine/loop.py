@@ -155,8 +155,7 @@ class Engine:
         if self._state.started is None or self._place.look():
             return
         try:
-            metadata_updates.record_run(self._spec.layout, self._state, self._spec.run, running)
-            self._place.note_summary()
+            metadata_updates.record_run(self._spec.layout, self._state, self._spec.run)
         except (OSError, ExpectedError) as error:
             said = error.message if isinstance(error, ExpectedError) else error.strerror or str(error)
             if not running:
@@ -185,8 +184,6 @@ class Engine:
         """Something begins or ends, and Claude does not work: what names this run must be in its place, and what the
         user wrote for it. What was put back is told."""
         self._place.restore(deleted_by_us=after_call)
-        if self._place.summary_was_replaced():
-            self._summarise()
         if self._watched != self._place.identity:
             self._watch_reports()
         number, done = self._state.iteration, self._state.iterations

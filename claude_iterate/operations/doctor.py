@@ -335,7 +335,7 @@ def _stale_outside(project: Project) -> Iterator[Finding]:
     """What killed commands left outside of the workspaces."""
     places = (project.workspaces_folder, project.templates_folder, project.global_templates_folder)
     for path in (
-        *(path for folder in places for path in leftover_files.stale_folders(folder)),
+        *(path for folder in places for path in find_abandoned(folder, folders=True)),
         *find_abandoned(project.archive_folder),
         *find_abandoned(settings_reader.user_folder(project.environ)),
         *find_abandoned(project.root, *PROJECT_FILES),
@@ -356,7 +356,7 @@ def _bad_names(project: Project, known: set[str]) -> Iterator[Finding]:
     if not project.workspaces_folder.is_dir():
         return
     for entry in sorted(project.workspaces_folder.iterdir()):
-        unknown = entry.is_dir() and entry.name not in known and not leftover_files.is_aside(entry.name)
+        unknown = entry.is_dir() and entry.name not in known and not entry.name.startswith(".")
         if unknown and (entry / ".metadata.json").exists():
             fix = "Rename it to letters, digits, '.', '_' and '-', beginning with a letter or digit; or delete it."
             yield Finding("workspaces", "problem", f"{entry} has a name that cannot be used", fix)

@@ -271,7 +271,6 @@ def _run_engine(
     writer = JournalWriter(spec.layout.journal(spec.run), warn, place.is_ours, lambda: place.note(run_folder.JOURNAL))
     sinks = _sinks_for_run(spec, warn, place)
     recorder = Recorder(writer, sinks, redactor_for(spec.environ, spec.settings), troubles)
-    writer.known = recorder.retell
     try:
         return Engine(spec, recorder, place, warnings).run()
     finally:

@@ -211,14 +211,13 @@ def find_completed(layout: Layout) -> CompletedTask | None:
     task."""
     found = WorkspaceState.load(metadata.read(layout.metadata), RunRecords(layout))
     run = found.about.run
-    if found.status != "completed" or (run.completion is None and run.reason != "completed"):
+    if found.status != "completed" or run.reason != "completed":
         return None
-    worked = run.completion or run  # of a run that did no work: the one before it completed the task
     try:
-        ago = max(0.0, time.time() - datetime.fromisoformat(str(worked.finished)).timestamp())
+        ago = max(0.0, time.time() - datetime.fromisoformat(str(run.finished)).timestamp())
     except ValueError:
         ago = None
-    return CompletedTask(worked.id, ago, found.known_by)
+    return CompletedTask(run.id, ago, found.known_by)
 
 
 def find_to_leave(project: Project, layout: Layout, request: RunRequest) -> CompletedTask | None:

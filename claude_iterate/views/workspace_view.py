@@ -93,12 +93,8 @@ class WorkspaceState(msgspec.Struct, frozen=True):
 
     @property
     def known_by(self) -> str | None:
-        """How it is known that a completed task is done: what the newer of the last `verify` and the last run that
-        worked says."""
-        if self.status != "completed":
-            return None
-        worked = self.about.run.completion or self.about.run
-        return (self.about.newer_verification or worked).known_by
+        """How it is known that a completed task is done: what the newer of the last `verify` and the last run says."""
+        return self.about.known_by if self.status == "completed" else None
 
     @property
     def report_is_old(self) -> bool:
@@ -404,7 +400,7 @@ def _next(found: WorkspaceState, name: str) -> str | None:
     about = found.about
     if found.state == "copy":
         return f"claude-iterate reset {name}"
-    if found.status == "running" or (found.status == "completed" and about.newer_verification is not None):
+    if found.status == "running" or (found.status == "completed" and about.is_judged_since):
         return ""
     return rename_workspace(about.run.next, about.name, name) if about.run.next and about.name else about.run.next
 
@@ -417,8 +413,6 @@ def _progress(found: WorkspaceState, layout: Layout) -> Progress | None:
     refuted = found.state == "unfinished" and run.reason == "completed"
     if found.state == "new" or refuted or found.report_is_old:
         return None
-    if done and run.completion is not None:
-        return run.completion.progress
     if run.progress is not None or run.plan is not None:
         return run.progress
     reading = status_file.look(layout.status).reading  # the original kept no progress of its runs

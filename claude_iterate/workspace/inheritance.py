@@ -74,7 +74,6 @@ def _find_inheritance(layout: Layout, purpose: str, dry_run: bool, mode: str) ->
     if found is None:
         return Inheritance(Carried(iterations=about.execution_iterations))
     newest, state = found
-    assert state.started is not None
     killed = newest if state.finished is None and run_lock.fate_of(layout, newest) == run_lock.DEAD else ""
     reset_after = about.reset_after
     unfinished = _find_unfinished(layout, newest, state) if purpose in _GOES_ON and not dry_run else None
@@ -84,8 +83,7 @@ def _find_inheritance(layout: Layout, purpose: str, dry_run: bool, mode: str) ->
     if unfinished is not None and not forgotten:
         if purpose == "run":
             going_on = _resume(layout, newest, state, unfinished, killed)
-            started = unfinished.state.started
-            if not mode or started is None or started.mode == mode:
+            if mode in {"", unfinished.state.run.mode}:
                 return going_on
         defined = unfinished.state.defined
     handed = _totals_after(state)

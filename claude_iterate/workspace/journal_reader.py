@@ -213,18 +213,13 @@ class JournalFollower:
     def entries(self, pieces: int = 0) -> Iterator[Entry]:
         """What was added since the last time, without lines that cannot be read and events of a later version.
         `pieces`: at most so many steps, for readers that cannot be away for long; 0 means all."""
-        for entry in _entries(self._lines(pieces)):
-            if entry.seq > self._last:
-                self._last = entry.seq
-                yield entry
+        return (entry for row in self.documents(pieces) if (entry := as_entry(row)) is not None)
 
-    def documents(self) -> Iterator[dict[str, Any]]:
+    def documents(self, pieces: int = 0) -> Iterator[dict[str, Any]]:
         """The same as plain documents; those of a later version are among them."""
-        for document in _parse(self._lines()):
-            number = document.get("seq") if isinstance(document, dict) else 0
-            if not isinstance(number, int):
-                yield document
-            elif number > self._last:
+        for document in _parse(self._lines(pieces)):
+            number = document.get("seq") if isinstance(document, dict) else None
+            if isinstance(number, int) and number > self._last:
                 self._last = number
                 yield document
 
@@ -233,7 +228,7 @@ class JournalFollower:
         """How much of the journal was read, from 0 to 1."""
         return 1.0 if self.caught_up else min(1.0, self.cursor / max(1, size_of(self._path)))
 
-    def _lines(self, pieces: int = 0) -> Iterator[bytes]:
+    def _lines(self, pieces: int) -> Iterator[bytes]:
         taken = 0
         self.caught_up = False
         while not self.caught_up and (not pieces or taken < pieces):

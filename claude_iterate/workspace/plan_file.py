@@ -11,7 +11,6 @@ from pathlib import Path
 import msgspec
 
 from claude_iterate.core.events import PlanRead
-from claude_iterate.core.formats import plural as counted_things
 from claude_iterate.core.reports.plan_tasks import DOING, DONE, OPEN, Task, fingerprint, tasks_in
 from claude_iterate.core.rules.plan import FILE
 from claude_iterate.core.settings.modes import Mode
@@ -20,8 +19,6 @@ from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.layout import Layout
 
 MOST_BYTES = 1 << 20
-MOST_TASKS = 10_000
-MOST_FILES = 500
 
 
 class PlanText(msgspec.Struct, frozen=True):
@@ -49,8 +46,6 @@ def summarize(found: PlanText) -> PlanRead:
     if found.problem:
         return PlanRead(fingerprint=known, problem=found.problem)
     there = [placed.task for placed in tasks(found)]
-    if len(there) > MOST_TASKS:
-        return PlanRead(fingerprint=known, problem=f"it has {len(there):,} tasks, and {MOST_TASKS:,} are the most")
     states = Counter(task.state for task in there)
     return PlanRead(states[OPEN], states[DOING], states[DONE], sum(not task.refs for task in there), known)
 
@@ -64,10 +59,7 @@ def read_texts(layout: Layout) -> PlanText:
     """The files of the plan; one that is missing is no problem."""
     files: list[tuple[Path, str]] = []
     left = MOST_BYTES
-    there = paths(layout)
-    if len(there) > MOST_FILES:
-        return PlanText((), f"impl/ has {counted_things(len(there), 'file')}, and {MOST_FILES} are the most")
-    for path in there:
+    for path in paths(layout):
         try:
             found = untrusted_files.look(path, left)
         except FileNotFoundError:

@@ -44,13 +44,10 @@ class StartingTask:
         """These facts with what became of the instructions."""
         lost = self.lost()
         spoilt = bool(lost) and (self._path.is_dir() or (self._path.is_file() and self._path.stat().st_size > 0))
-        facts = replace(facts, instructions_lost=lost, instructions_spoilt=spoilt)
         replaced, same = ((), True) if lost else self._replaced()
-        return replace(
-            facts,
-            replaced=replaced,
-            replaced_earlier=bool(replaced and self._before and same),
-        )
+        earlier = bool(replaced and self._before and same)
+        found = replace(facts, instructions_lost=lost, instructions_spoilt=spoilt)
+        return replace(found, replaced=replaced, replaced_earlier=earlier)
 
     def _replaced(self) -> tuple[tuple[str, ...], bool]:
         """The identity of the task before and of another one that they hold now, else nothing; and whether their text

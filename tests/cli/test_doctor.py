@@ -58,7 +58,7 @@ def test_lost_instructions_are_found(typed: Type, project: Project) -> None:
     layout = project.create("w")
     layout.instructions.unlink(missing_ok=True)
     assert "workspace w" not in findings(typed("doctor", "--json"))
-    journal(layout, RunFinished("blocked", "because"), running=False)
+    journal(layout, RunFinished("blocked", "because"))
     found = findings(typed("doctor", "--json"))["workspace w"]
     assert (found["state"], "claude-iterate setup w" in found["fix"]) == ("problem", True)
 
@@ -68,7 +68,7 @@ def test_an_older_summary_is_found_and_repaired(typed: Type, project: Project) -
     layout = project.create("w")
     layout.instructions.write_text("- one")
     before = layout.metadata.read_bytes()
-    journal(layout, RunFinished("completed", "because"), running=False)
+    journal(layout, RunFinished("completed", "because"))
     layout.metadata.write_bytes(before)
     assert "older one" in findings(typed("doctor", "--json"))["workspace w"]["message"]
     typed("doctor", "--fix")
@@ -280,33 +280,31 @@ def test_stale_files_of_ours_are_removed(typed: Type, layout: Layout, project: P
     gone = [
         layout.folder / ".metadata.json.1-abcd0123.tmp",
         project.root / "..claude-iterate.toml.4194303-abcd1234.tmp",
-        folder / ".new.abcd1234",
-        folder / ".old.deleted.4194303",
-        folder / ".other.deleted.1",  # in a container the first process always lives
+        folder / ".old.4194303-abcd1234.tmp",
+        folder / ".other.1-abcd1234.tmp",  # in a container the first process always lives
     ]
     stay = [
         layout.folder / ".metadata.json.tmp",
         project.root / ".theirs.4194303-abcd1234.tmp",
-        folder / ".their.settings",
+        folder / ".their.tmp",
         layout.working / ".x.4194303-abcd1234.tmp",
     ]
     for path in (*gone, *stay):
-        if path.suffix == ".tmp":
-            path.write_text("{")
-        else:
+        if path.parent == folder:
             path.mkdir()
-    (folder / ".new.abcd1234" / "TODO.md").write_text("")
-    (folder / ".their.settings" / "mine.txt").write_text("")
-    assert typed("doctor").out.count(FIX) == 5
+            (path / "TODO.md").write_text("")
+        else:
+            path.write_text("{")
+    assert typed("doctor").out.count(FIX) == 4
     answer = typed("doctor", "--fix")
-    assert (answer.code, answer.out.count("removed /")) == (0, 5)
+    assert (answer.code, answer.out.count("removed /")) == (0, 4)
     assert not any(path.exists() for path in gone)
     assert all(path.exists() for path in stay)
 
 
 def test_fresh_files_may_be_somebodys_work(typed: Type, layout: Layout, project: Project) -> None:
     """Within the hour nothing is called stale."""
-    paths = [layout.folder / ".metadata.json.1-abcd1234.tmp", project.workspaces_folder / ".new.abcd1234"]
+    paths = [layout.folder / ".metadata.json.1-abcd1234.tmp", project.workspaces_folder / ".new.1-abcd1234.tmp"]
     paths[0].write_text("{")
     paths[1].mkdir()
     typed("doctor", "--fix")
@@ -315,7 +313,7 @@ def test_fresh_files_may_be_somebodys_work(typed: Type, layout: Layout, project:
 
 def test_what_a_dead_process_was_deleting_goes_at_once(typed: Type, project: Project, layout: Layout) -> None:
     """It is told as a leftover, not as a workspace with a bad name; what a living one deletes is left to it."""
-    paths = [project.workspaces_folder / f".old.deleted.{pid}" for pid in (NOBODY, 1)]
+    paths = [project.workspaces_folder / f".old.{pid}-abcd1234.tmp" for pid in (NOBODY, 1)]
     for path in paths:
         path.mkdir()
         (path / ".metadata.json").write_text("{}")
@@ -382,4 +380,4 @@ def test_broken_settings_come_first(typed: Type, layout: Layout, project: Projec
     (project.root / ".claude-iterate.toml").write_text("delay =")
     answer = typed("doctor", "--fix", "--json")
     assert (answer.code, answer.document["fixed"]) == (1, [])
-    assert any(one["check"] == "settings" and "line 1" in one["message"] for one in answer.document["checks"])
+    assert any(one["check"] == "settings" and "end of document" in one["message"] for one in answer.document["checks"])

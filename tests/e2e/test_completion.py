@@ -127,7 +127,7 @@ def test_a_run_that_does_nothing_takes_nothing_back(loop: Loop) -> None:
     assert loop.run("--again", "--max-cost", "0.25").code != 0
     assert len(loop.events("IterationStarted")) == 1
     (row,) = loop.document("list")["workspaces"]
-    assert (row["state"], row["reason"], row["knownBy"]) == ("completed", "budget", "report")
+    assert (row["state"], row["reason"], row["knownBy"]) == ("completed", "completed", "report")
     assert "Status: completed" in loop.call("show", "my-task").out
     assert "my-task · completed" in loop.call("watch", "--plain", "my-task").out
     assert (loop.run().code, runs(loop)) == (0, 2)

@@ -146,7 +146,7 @@ def test_verify_passes_and_says_so(loop: Loop) -> None:
     assert done.code == 0
     assert "VERDICT: VERIFIED" in done.out
     about = json.loads((loop.workspace / ".metadata.json").read_text())
-    assert about["verification"]["lastVerificationStatus"] == "pass"
+    assert about["verifiedBy"] == loop.layout.run_ids()[-1]
     assert about["status"] == "completed"
 
 

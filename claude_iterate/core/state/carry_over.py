@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from claude_iterate.core.events import Breaker, Carried, Resumed, RunStarted, Trip
+from claude_iterate.core.events import Breaker, Carried, Resumed, Trip
 from claude_iterate.core.events.enums import Kind, Purpose
 from claude_iterate.core.events.run import Claim, Standing
 from claude_iterate.core.reports.status import Status
@@ -99,17 +99,6 @@ def _claim_left(state: RunState, judged: bool) -> Claim:
     if state.iteration:
         return Claim(claim.judged, results=claim.results, refuted=claim.refuted)
     return replace(claim, proof=None if judged else claim.proof, verification=None)
-
-
-def retell_start(state: RunState) -> RunStarted | None:
-    """The first event of this run with all that came since in it, for a journal that has lost its beginning. What the
-    call under way has cost is left out: its end will report it."""
-    started = state.started
-    if started is None:
-        return None
-    known = {name: getattr(state, name) for name in ("cost_usd", "tokens", "cost_is_lower_bound")}
-    carried = replace(started.carried, report=_report(state))
-    return replace(started, carried=carried, resumed=replace(resume_from(started.run, state, 0.0), **known))
 
 
 _HOUR = 3600.0
