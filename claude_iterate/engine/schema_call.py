@@ -1,7 +1,8 @@
 """Calls of Claude that are not iterations: a question that is answered in a schema of ours, instructions to write.
 
 Who is asked may look at the project and is given no tool that acts. Settings of Claude Code in the project do not count
-in such a call; where they say how to log in, Claude is asked once more with them.
+in such a call; where they say how to log in, Claude is asked once more with them. An agent that is not Claude Code
+gives the same answer as text.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.agent.command.command_line import ReadOnlyCall
-from claude_iterate.core import events
+from claude_iterate.core import events, foreign_json
 from claude_iterate.core.events.enums import Kind, Purpose
 from claude_iterate.core.outcomes.classes import FINE
 from claude_iterate.core.reports import validation
@@ -75,8 +76,8 @@ def _call(
 
 
 def _read_answer(recorder: Recorder, outcome: events.Outcome) -> tuple[dict[str, Any] | None, str]:
-    """The answer, or why there is none. Words do not replace it."""
-    result = recorder.state.result
+    """The answer, or why there is none. Who knows the schema has to use it; of another agent the JSON object counts."""
+    result, call = recorder.state.result, recorder.state.call
     if result.subtype == "error_max_structured_output_retries":
         why = "; ".join(result.errors)[:200]
         return None, f"Claude could not give its answer in the form that was asked for: {why}"
@@ -86,6 +87,10 @@ def _read_answer(recorder: Recorder, outcome: events.Outcome) -> tuple[dict[str,
         return result.structured, ""
     if outcome.kind == Kind.MAX_TURNS:
         return None, "Claude ran into its turn limit (`claude.max_turns`) before it answered"
+    knows = call is None or call.by_schema
+    document = None if knows else foreign_json.decode_written(result.text.encode("utf-8", "replace"))
+    if isinstance(document, dict) and not foreign_json.is_deep(document):
+        return document, ""
     return None, "Claude ended without giving its answer in the form that was asked for"
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.agents import reviewing
 from tests.e2e.conftest import Loop
 
 CLAIM: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True, "summary": "all done"}}, {"result": {}}]
@@ -149,6 +150,15 @@ def test_words_do_not_replace_the_answer_by_schema(loop: Loop) -> None:
     write = {"write": {"path": "verification-report.md", "text": "VERDICT: VERIFIED"}}
     told = verdict(loop, [{"init": {}}, write, {"say": json.dumps(GOOD)}, {"result": {}}])
     assert "without giving its answer in the form" in told["review"]["summary"]
+
+
+@pytest.mark.parametrize(("said", "verdict"), [("json.dumps(review)", "verified"), ("'All is met.'", "invalid")])
+def test_another_agent_answers_as_text(loop: Loop, said: str, verdict: str) -> None:
+    """The JSON object counts, and no other words."""
+    loop.make()
+    reviewing(loop, body=f"answer = {said}")
+    loop.call("verify", "my-task")
+    assert [event["verdict"] for event in loop.events("ReviewFinished")] == [verdict]
 
 
 def test_a_prompt_of_the_user_gets_the_requirements_all_the_same(loop: Loop) -> None:

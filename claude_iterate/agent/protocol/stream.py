@@ -222,6 +222,7 @@ def _read_session(document: dict[str, Any]) -> StreamEvent:
         word(document.get("claude_code_version")),
         word(document.get("permissionMode")),
         (*_troubled_servers(document.get("mcp_servers")), *texts(document.get("plugin_errors"))),
+        "StructuredOutput" in tools,  # the tool that Claude Code has when it was given a schema
         word(document.get("cwd")),
         tuple(name[:_LONGEST_NAME] for name in texts(tools[:_MOST_TOOLS])),
     )

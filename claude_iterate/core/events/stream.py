@@ -42,13 +42,15 @@ class Denial(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SessionOpened(BaseEvent, frozen=True):
-    """Claude introduced itself. `cwd` is the folder that it works in, `tools` are the first of its tools."""
+    """Claude introduced itself. `by_schema`: it has a schema for its answer; `cwd` is the folder that it works in,
+    `tools` are the first of its tools."""
 
     session: str = ""
     model: str = ""
     version: str = ""
     permission_mode: str = ""
     problems: tuple[str, ...] = ()
+    by_schema: bool = False
     cwd: str = ""
     tools: tuple[str, ...] = ()
 

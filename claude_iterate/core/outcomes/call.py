@@ -53,6 +53,8 @@ class Call(msgspec.Struct, frozen=True):
     exit_code: int | None = None
     stderr: str = ""
     resumes: str = ""
+    by_schema: bool = False
+    """Claude knows the schema that its answer is to have."""
     usage: events.UsageReported | None = None
     """What was used since the last result that named the cost."""
     said: int = 0
@@ -136,7 +138,8 @@ def _on_result_reported(now: Call, event: events.ResultReported, elapsed: float)
 
 def _on_session_opened(now: Call, event: events.SessionOpened, _elapsed: float) -> Call:
     """A further prompt in the same process (a background task has ended) takes the last result back."""
-    return replace(now, session=event.session or now.session, result_at=None)
+    by_schema = now.by_schema or event.by_schema
+    return replace(now, session=event.session or now.session, result_at=None, by_schema=by_schema)
 
 
 def _on_task_event(now: Call, event: events.TaskStarted | events.TaskEnded, elapsed: float) -> Call:
