@@ -8,6 +8,7 @@ from claude_iterate.selftest.harness.fault import Expected, Fault
 from claude_iterate.selftest.harness.script_steps import HANG, INIT, LEFT, finish, message, proceed, usage_limit
 
 _LEFTOVERS = "Claude and its tools would keep working, unnoticed, after the run ended."
+_FIXED = {"verification.checks": ["test -e claude-iterate/workspaces/my-task/fixed"]}
 _CRASH = [{"exit": 3}]
 _AT_WORK = [LEFT, message("I started a process")]
 
@@ -53,6 +54,16 @@ FAULTS = {
         intervention=interventions.kill("VerificationStarted"),
         events={"VerificationStarted claim=1": 2},
     ),
+    "killed-after-a-failed-claim": Fault(
+        "kill -9 in the iteration after a failed claim, then `run` again",
+        "A claim would be judged twice, which could end the run.",
+        (finish(), [INIT, HANG], finish({"touch": "fixed"})),
+        Expected(outcomes=("ok", "ok")),
+        settings=_FIXED,
+        intervention=interventions.kill("SessionOpened", 2),
+        called=3,
+        events={"VerificationStarted": 2},
+    ),
     "paid-before-death": Fault(
         "kill -9 after a result, before the end of the iteration",
         "Spent money would not be counted.",
@@ -71,6 +82,16 @@ FAULTS = {
         intervention=interventions.kill("VerificationFinished"),
         events={"VerificationStarted": 2},
         prompts={2: "failed with exit code 1"},
+    ),
+    "killed-among-claims": Fault(
+        "kill -9 after a failed claim, then the last allowed claim",
+        "A task that cannot be proven would never end.",
+        (finish(), [INIT, HANG], finish()),
+        Expected("verification_failed", 1, ("ok", "ok")),
+        settings={"verification.checks": ["false"]},
+        intervention=interventions.kill("SessionOpened", 2),
+        called=3,
+        events={"VerificationFinished claim=2": 1},
     ),
     "killed-among-failures": Fault(
         "kill -9 after two failures in a row, then a third",

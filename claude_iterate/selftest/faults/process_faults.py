@@ -16,6 +16,7 @@ from claude_iterate.selftest.harness.script_steps import (
     finish,
     message,
     proceed,
+    tool_use,
 )
 
 IDLE = {"timeouts.idle": "6s"}
@@ -65,6 +66,16 @@ FAULTS = {
         AGAIN,
         settings=IDLE,
         events={"CutStarted cause=idle": 1},
+    ),
+    "hang-in-tool": Fault(
+        "a tool that never returns",
+        "The user would not learn what the night was spent on.",
+        ([INIT, tool_use("t", "sleep 9999"), HANG], finish()),
+        AGAIN,
+        settings=IDLE,
+        logs=("Bash `sleep 9999` has been running",),
+        events={"CutStarted cause=idle": 1},
+        reasons={1: "Bash `sleep 9999` has been running for"},
     ),
     "hang-after-report": Fault(
         "Claude writes its report, then hangs",
@@ -122,6 +133,20 @@ FAULTS = {
         "One crash would end the whole run.",
         ([INIT, {"kill_self": "SIGSEGV"}], finish()),
         Expected(outcomes=("crash", "ok")),
+    ),
+    "crash-always": Fault(
+        "Claude crashes every time",
+        "The run would use up all its iterations.",
+        ([{"stderr": "Segmentation fault\n"}, {"exit": 139}],),
+        Expected("agent_failed", 6, ("crash", "crash", "crash")),
+        flags=("--detailed-exit-code",),
+        says=("Segmentation fault",),
+        events={"AgentExited code=139": 3},
+    ),
+    "exit-1-after-work": Fault(
+        "exit code 1 after a good result and a report",
+        "Finished work would count as a failure.",
+        ([*finish(), {"exit": 1}],),
     ),
     "claude-gone": Fault(
         "the program is gone for some seconds during the run",

@@ -35,6 +35,14 @@ def _no_report(
 
 
 FAULTS = {
+    "idle-agent": Fault(
+        "an agent that neither works nor reports",
+        "The run would pay for empty iterations all night.",
+        (report_nothing(),),
+        Expected("no_progress", 1, ("ok", "ok", "ok")),
+        settings={"stop.no_progress": 3},
+        says=("Iteration 1: Claude wrote no report", "No progress in 3 iterations in a row", "run my-task --reset"),
+    ),
     "status-torn": Fault(
         "an incomplete status file, then a complete one",
         "A report that is read while Claude writes it would end the run or be lost.",
@@ -66,6 +74,12 @@ FAULTS = {
             ),
         ),
     ),
+    "status-untrue-types": Fault(
+        "`complete` as a text",
+        'The text "false" would end the task.',
+        (report_nothing({"status": {"complete": "true"}}), finish()),
+        TWICE,
+    ),
     "status-folder": _no_report(
         "a folder in place of the status file",
         "A mistake of the model would crash the runner.",
@@ -96,6 +110,21 @@ FAULTS = {
         says=("Instructions changed; iteration 2 uses the new text",),
         logs=("INSTRUCTIONS (changed)",),
         prompts={2: "a new and better task"},
+    ),
+    "instructions-gone": Fault(
+        "Claude deletes the instructions",
+        "The night would end, or Claude would work without a task.",
+        (proceed({"remove": "INSTRUCTIONS.md"}), finish()),
+        TWICE,
+        says=("Restored INSTRUCTIONS.md, which was deleted during iteration 1",),
+    ),
+    "workspace-gone": Fault(
+        "Claude deletes the whole workspace",
+        "The task would be lost, and with it the record of the run.",
+        (report_nothing({"shell": 'rm -rf "$WORKSPACE"'}), finish()),
+        TWICE,
+        says=("Restored the workspace, which was deleted during iteration 1",),
+        events={"IterationFinished": 2},
     ),
     "metadata-torn": Fault(
         "Claude damages .metadata.json",

@@ -6,7 +6,7 @@ import itertools
 import json
 
 from claude_iterate.selftest.harness.fault import Expected, Fault, FaultProject
-from claude_iterate.selftest.harness.script_steps import COMPLETE, INIT, Step, finish, message
+from claude_iterate.selftest.harness.script_steps import COMPLETE, INIT, UNFINISHED, Step, finish, message
 
 LONG_TASK = "- one line of a very long task, with {{ braces }} and $& in it\n" * 4000
 _STACK = "".join(f"    at step{number:03} (node:internal/process:{number}:1)\n" for number in range(88))
@@ -63,6 +63,12 @@ FAULTS = {
         "A tool that reads a large file would end the run, or fill memory and disk.",
         (finish({"flood": {"events": True, "lines": 1, "bytes": 50_000_000}}),),
     ),
+    "line-150-mb": Fault(
+        "one line of 150 MB, longer than any event",
+        "A stream without line ends would fill the memory.",
+        (finish({"flood": {"lines": 1, "bytes": 150_000_000}}),),
+        events={"GarbageSeen": 1},
+    ),
     "invalid-utf8": Fault(
         "bytes that are not UTF-8",
         "One invalid byte in the output of a tool would end the run.",
@@ -80,12 +86,21 @@ FAULTS = {
         logs=("größer ☃ \U0001f600 snow",),
     ),
     "stderr-1-mb": Fault(
-        "1 MB on standard error, with and without line ends, then the reason of a crash",
-        "Claude would block on a full pipe, or the reason would be lost in the noise, which would fill the memory.",
+        "1 MB on standard error",
+        "Claude would block on a full pipe.",
+        (finish({"flood": {"stream": "stderr", "lines": 10_000, "bytes": 100}}),),
+    ),
+    "stderr-one-line": Fault(
+        "1 MB on standard error without a line end",
+        "A progress bar would fill the memory or the log.",
+        (finish({"flood": {"stream": "stderr", "lines": 1, "bytes": 1_000_000}}),),
+    ),
+    "stderr-then-crash": Fault(
+        "1 MB on standard error, then the reason of a crash",
+        "The reason would be lost in the noise, which would fill the memory.",
         (
             [
                 {"flood": {"stream": "stderr", "lines": 10_000, "bytes": 100}},
-                {"flood": {"stream": "stderr", "lines": 1, "bytes": 1_000_000}},
                 {"stderr": f"Error: the disk is on fire\n{_STACK}"},
                 {"exit": 1},
             ],
@@ -135,6 +150,20 @@ FAULTS = {
         "a result without a line end",
         "The run would wait for the rest of the line and lose the result.",
         ([INIT, COMPLETE, {"raw": '{"type":"result","subtype":"success","is_error":false,"result":"bye"}'}],),
+    ),
+    "odd-costs": Fault(
+        "costs that are negative, texts, or absurdly large",
+        "One bad number would use up the budget, or refund it.",
+        (
+            [INIT, UNFINISHED, {"result": {"total_cost_usd": -5}}],
+            [INIT, UNFINISHED, {"result": {"total_cost_usd": "0.50"}}],
+            [INIT, UNFINISHED, {"result": {"total_cost_usd": 1e300}}],
+            finish(),
+        ),
+        Expected(outcomes=("ok", "ok", "ok", "ok")),
+        # A price as text is a price: no cost may be missed.
+        costs=0.51,
+        flags=("--max-cost", "1"),
     ),
     "result-late": Fault(
         "a result, a background task that continues, a second result",

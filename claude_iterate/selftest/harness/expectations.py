@@ -162,9 +162,37 @@ def second_is_refused(project: FaultProject, _done: Done) -> str:
     return "" if named else "the second run did not name the first"
 
 
+def record_is_there(project: FaultProject, _done: Done) -> str:
+    """The log is whole, and what Claude printed in the last iteration was kept."""
+    log = project.log()
+    if "RUN METADATA" not in log or "RUN FINISHED" not in log:
+        return "the log is not whole"
+    last = project.events("IterationFinished")[-1]["number"]
+    raw = Path(project.layout.raw(project.layout.run_ids()[-1], f"{last:04d}"))
+    return "" if raw.is_file() else "the raw output is missing"
+
+
 def waited_to_the_end(project: FaultProject, _done: Done) -> str:
     """The call after a limit did not begin before the announced moment."""
     entries = project.journal()
     until = [entry["event"]["until"] for entry in entries if entry["event"]["event"] == "WaitStarted"]
     began = [entry["at"] for entry in entries if entry["event"]["event"] == "AgentStarted"]
     return "" if until and began[-1] >= max(until) - 0.01 else "Claude was called before the limit was over"
+
+
+def waits_between(shortest: float, longest: float) -> Check:
+    """The planned length of the only wait, in seconds."""
+
+    def check(project: FaultProject, _done: Done) -> str:
+        (entry,) = (entry for entry in project.journal() if entry["event"]["event"] == "WaitStarted")
+        planned = entry["event"]["until"] - entry["at"]
+        return "" if shortest <= planned <= longest else f"the planned wait was {planned:.0f} s"
+
+    return check
+
+
+def nothing_begins_while_paused(project: FaultProject, _done: Done) -> str:
+    """No iteration begins between `pause` and `resume`."""
+    order = [entry["event"].get("verb") or entry["event"]["event"] for entry in project.journal()]
+    between = order[order.index("pause") : order.index("resume")]
+    return "an iteration began in the pause" if "IterationStarted" in between else ""

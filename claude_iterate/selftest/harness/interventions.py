@@ -115,6 +115,21 @@ def _make_mess(project: FaultProject) -> None:
     (project.layout.runs / "000002-20260101-000000-abcdef" / "raw").mkdir(parents=True)
 
 
+def request(verb: str, *words: str, once: str = "") -> Intervention:
+    """Send a request from another terminal, once this event is in the journal or as soon as Claude is working."""
+    return during(lambda project, _process: project.request(verb, *words), once)
+
+
+@during
+def pause(project: FaultProject, _process: subprocess.Popen[bytes]) -> None:
+    """`pause` while Claude works; `resume` after the run had time to start another iteration in spite of that."""
+    project.request("pause")
+    go(project)
+    project.until(lambda: project.events("IterationFinished"), "the end of the iteration")
+    project.request("pause")
+    project.request("resume")
+
+
 def on_a_stopped_terminal(project: FaultProject, flags: tuple[str, ...]) -> Done:
     """The run prints on a terminal that never takes more than it holds."""
     ours, theirs = pty.openpty()

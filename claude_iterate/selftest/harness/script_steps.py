@@ -48,3 +48,9 @@ def usage_limit(text: str, seconds: float | None) -> list[Step]:
     """A window that is used up and opens again in so many seconds, or at an unknown moment."""
     rejected = {"rejected": {"window": "five_hour", "seconds": seconds}} if seconds is not None else None
     return api_error(text, 429, "rate_limit", *([rejected] if rejected else []))
+
+
+def tool_use(identity: str, command: str) -> Step:
+    """The model starts a shell command that never returns."""
+    call = {"type": "tool_use", "id": identity, "name": "Bash", "input": {"command": command}}
+    return {"event": {"type": "assistant", "message": {"content": [call]}}}
