@@ -22,7 +22,7 @@ from claude_iterate.project.ignored import ignore_rules, ignores
 from claude_iterate.views import history_view
 from claude_iterate.views.history_view import RunHistory, Total, total
 from claude_iterate.views.iteration_rows import Row
-from claude_iterate.views.run_view import RunView, newer_journal, nothing_to_show, run_view
+from claude_iterate.views.run_view import RunView, nothing_to_show, run_view
 from claude_iterate.views.story import EvidenceView, PastWait, RunRecords
 from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.layout import Layout
@@ -121,10 +121,7 @@ def night_report(layout: Layout, run: str | None, at: float) -> NightReport:
         waits=tuple(_wait(wait, at) for story in stories for wait in story.waits),
         waited=round(sum(history.waited for history in histories), 3),
         proofs=tuple(proof for story in stories for proof in story.proofs.all),
-        warnings=(
-            *(newer for history in histories if (newer := newer_journal(layout, history.id))),
-            *(what.text for story in stories for what in story.recent if what.event == "Warned"),
-        ),
+        warnings=tuple(what.text for story in stories for what in story.recent if what.event == "Warned"),
         diffstat=whole,
         diffstats=each,
         written=moment(at),

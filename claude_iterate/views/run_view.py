@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from claude_iterate.core.events.run import JOURNAL_FORMAT
 from claude_iterate.core.formats import one_line
 from claude_iterate.core.rules.next_steps import rename_workspace
 from claude_iterate.core.state.run_state import RunState
@@ -121,17 +120,6 @@ def log_of(layout: Layout, run: str | None = None) -> Path | None:
     started = journal_reader.beginning(layout.journal(run))
     # Joined, so that a log named without its folder is found as well.
     return layout.folder / started.log if started is not None and started.log else None
-
-
-def newer_journal(layout: Layout, run: str) -> str:
-    """What to know of a journal that a newer version wrote; empty for any other."""
-    try:
-        found = journal_reader.format_of(layout.journal(run))
-    except OSError:
-        return ""
-    wrote = f"A newer version of claude-iterate wrote the journal of run {run} (format {found})."
-    left_out = "What this version does not know is left out here. Install that version to see all of it."
-    return f"{wrote} {left_out}" if found > JOURNAL_FORMAT else ""
 
 
 def short_id(identity: str) -> str:

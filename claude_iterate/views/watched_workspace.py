@@ -35,17 +35,14 @@ _SPARKS_SHOWN = 40
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """What was seen of a workspace. `story` is None when it never ran; `gone`: its folder was deleted; `cursor` are the
-    bytes of the journal that were read, `share` the part of it, from 0 to 1; `stands` is the word of `list` for a
-    workspace that does not run, and how it is known that its task is done."""
+    """What was seen of a workspace. `story` is None when it never ran; `gone`: its folder was deleted; `stands` is the
+    word of `list` for a workspace that does not run, and how it is known that its task is done."""
 
     name: str
     story: Story | None = None
     alive: bool = False
     notes: int = 0
     gone: bool = False
-    cursor: int = 0
-    share: float = 1.0
     stands: tuple[str, str | None] = ("", None)
 
     @property
@@ -56,12 +53,12 @@ class Seen(msgspec.Struct, frozen=True):
             return "gone"
         if self.story is None or self.story.started is None:
             return "starting" if self.alive else "new" if self.story is None else "unreadable"
-        return self.stands[0] if self._stands_for_it else condition(self.story.state, alive=self.alive)
+        return self.stands[0] or condition(self.story.state, alive=self.alive)
 
     @property
     def known_by(self) -> str | None:
         """How it is known that a completed task is done."""
-        if self._stands_for_it:
+        if self.stands[0]:
             return self.stands[1]
         finished = self.story.state.finished if self.story is not None and not self.alive else None
         return finished.known_by if finished is not None else None
@@ -76,19 +73,13 @@ class Seen(msgspec.Struct, frozen=True):
         """Its condition as `list` has it."""
         return state_words(self.condition, self.known_by)
 
-    @property
-    def _stands_for_it(self) -> bool:
-        started = self.story.started if self.story is not None else None
-        return bool(self.stands[0]) and not self.alive and started is not None and not started.dry_run
-
 
 class WatchedWorkspace:
-    """Follows one workspace over all its runs, or with `run` that one. `steps`: see `JournalFollower.entries`."""
+    """Follows one workspace over all its runs, or with `run` that one."""
 
-    def __init__(self, layout: Layout, run: str = "", steps: int = 0) -> None:
+    def __init__(self, layout: Layout, run: str = "") -> None:
         self.layout = layout
         self._run = run
-        self._steps = steps
         self._journal: JournalFollower | None = None
         self._story = Story("")
 
@@ -110,11 +101,11 @@ class WatchedWorkspace:
         if run and run != self._story.run:
             self._journal, self._story = JournalFollower(layout.journal(run), WHOLE), Story(run)
         seen = Seen(layout.name, alive=holder is not None and self._run in {"", held}, notes=len(notes.names(layout)))
-        if (journal := self._journal) is None:
+        if self._journal is None:
             return seen
-        self._story.take_all(journal.entries(self._steps))
-        seen = replace(seen, story=self._story, cursor=journal.cursor, share=journal.share)
-        if seen.alive or self._run:
+        self._story.take_all(self._journal.entries())
+        seen = replace(seen, story=self._story)
+        if seen.alive or self._run or self._story.state.run.dry_run:
             return seen
         stands = state_of(layout)
         return replace(seen, stands=(stands.state, stands.known_by) if stands is not None else ("damaged", None))
@@ -153,23 +144,25 @@ def lines(seen: Seen, at: float, columns: int, most: int) -> list[Line]:
     """The whole picture of one workspace, at most this many lines, each fitted to the columns."""
     story = seen.story
     if story is None or story.started is None:
-        return [replace(_without_story(seen), text=clip(_without_story(seen).text, columns))]
-    head = [*_head(seen, story, at), *(Line(line, dim=True) for line in _figures(seen, story, at))]
-    room = max(0, most - len(head) - 1)
-    recent = story.recent[-room:] if room else []
-    happened = [Line(f"{one.clock}  {one.text}", tone_of_line(one.text)) for one in recent]
-    return [replace(line, text=clip(sanitize_terminal(line.text), columns)) for line in [*head, Line(""), *happened]]
+        shown = [without_story(seen)]
+    else:
+        head = [*_head(seen, story, at), *(Line(line, dim=True) for line in _figures(seen, story, at)), Line("")]
+        recent = story.recent[-max(1, most - len(head)) :]
+        shown = [*head, *(Line(f"{one.clock}  {one.text}", tone_of_line(one.text)) for one in recent)]
+    return [replace(line, text=clip(sanitize_terminal(line.text), columns)) for line in shown[:most]]
 
 
-def _without_story(seen: Seen) -> Line:
+def without_story(seen: Seen) -> Line:
+    """What there is to say of a workspace without a run that can be shown."""
     match seen.condition:
         case "gone":
             return Line("The folder of this workspace is gone.")
         case "new":
             return Line(f"It never ran. Begin: claude-iterate run {seen.name}")
         case "unreadable":
-            lost = f"The journal of its last run has lost its beginning. Its log: claude-iterate logs {seen.name}"
-            return Line(lost, "bad")
+            run = seen.story.run if seen.story is not None else ""
+            log = f"claude-iterate logs {seen.name} --run {run}"
+            return Line(f"The journal of run {run} has lost its beginning. Its log: {log}", "bad")
     return Line("It is about to begin.")
 
 

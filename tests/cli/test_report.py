@@ -154,12 +154,6 @@ def test_a_journal_without_its_beginning_is_not_called_no_run(typed: Type, layou
     assert not list(layout.folder.glob("report-*"))
 
 
-def test_a_journal_of_a_newer_version_is_told(typed: Type, layout: Layout) -> None:
-    """Something may be left out, so the report says so."""
-    write(layout, RUN, [beginning(RUN, format=99), IterationStarted(1)])
-    assert "(format 99)" in typed("report", "w", "--format", "md", "-o", "-").out
-
-
 def test_bad_input_has_a_next_step_and_writes_nothing(typed: Type, layout: Layout, tmp_path: Path) -> None:
     """No run yet, an unknown run, a folder in place of the file, a place that is not there, nothing to open."""
     answer = typed("report", "w")

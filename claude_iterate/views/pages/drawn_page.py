@@ -28,15 +28,14 @@ _LONGEST = 4000
 
 
 class Drawn(msgspec.Struct, frozen=True):
-    """What a page shows at one moment. `whole`: nothing is left to read; `offers` are the requests that make sense now;
-    `says` is for a screen reader, when it changes."""
+    """What a page shows at one moment. `offers` are the requests that make sense now; `says` is for a screen reader,
+    when it changes."""
 
     title: str
     panels: Mapping[str, str]
     lines: tuple[Happening, ...] = ()
     offers: tuple[str, ...] = ()
     says: str = ""
-    whole: bool = True
     run: str = ""
 
     def over(self, unread: Drawn) -> Drawn:

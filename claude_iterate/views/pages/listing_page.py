@@ -22,7 +22,6 @@ from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import run_lock
 
-_STEPS = 4
 _MOST = 300
 """Workspaces on the page."""
 
@@ -73,7 +72,7 @@ class WatchedProject:
         if run_lock.holder(layout.lock) is None:
             self._running.pop(name, None)
             return _idle_card(self._row(layout), at)
-        watched = self._running.setdefault(name, WatchedWorkspace(layout, steps=_STEPS))
+        watched = self._running.setdefault(name, WatchedWorkspace(layout))
         return _live_card(watched.look(), at)
 
     def _row(self, layout: Layout) -> WorkspaceRow:
@@ -88,13 +87,11 @@ class WatchedProject:
 
 def unread_page() -> Drawn:
     """The page before the first look is over."""
-    return Drawn("Workspaces", {"problem": "", "workspaces": panel("listing_panels", "reading")}, whole=False)
+    return Drawn("Workspaces", {"problem": "", "workspaces": panel("listing_panels", "reading")})
 
 
 def _live_card(seen: Seen, at: float) -> Card:
     story = seen.story
-    if seen.share < 1.0:
-        return Card(seen.name, "reading", "live", doing=f"Reading the journal: {100 * seen.share:.0f} %")
     if story is None or story.started is None:
         return Card(seen.name, seen.condition, "live")
     items, facts = items_done(story.state), (iteration(story.state), cost_so_far(story.state))

@@ -21,7 +21,7 @@ from claude_iterate.views import watched_workspace
 from claude_iterate.views.history_view import history_of
 from claude_iterate.views.pages import charts
 from claude_iterate.views.pages.drawn_page import Drawn, panel
-from claude_iterate.views.run_view import newer_journal, short_id
+from claude_iterate.views.run_view import short_id
 from claude_iterate.views.settings_view import short_count
 from claude_iterate.views.story import Happening, Story
 from claude_iterate.views.watched_workspace import Seen, WatchedWorkspace
@@ -32,8 +32,6 @@ from claude_iterate.workspace.run_folder import notes
 _ROWS, _PROOFS, _TOOLS, _FILES, _RUNS, _NOTES = 50, 5, 12, 20, 20, 5
 _LEAST_CONTEXT = 0.005
 """Less would be shown as 0 %."""
-_STEPS = 4
-"""Pieces of a long journal that are read before the page says how far it is."""
 _LOG = 24 * 1024
 """Bytes at the end of the log that are shown."""
 _FILE = "run_panels"
@@ -42,7 +40,7 @@ NAMES = ("problem", "head", "figures", "watch", "charts", "iterations", "work", 
 
 
 class RunPicture(msgspec.Struct, frozen=True):
-    """All that a page shows of a run. `problem` says what is wrong with its record, and what to do."""
+    """All that a page shows of a run."""
 
     seen: Seen
     at: float
@@ -53,7 +51,6 @@ class RunPicture(msgspec.Struct, frozen=True):
     log: str = ""
     log_name: str = ""
     notes: Sequence[str] = ()
-    problem: str = ""
 
 
 class WatchedRun:
@@ -62,16 +59,16 @@ class WatchedRun:
     def __init__(self, layout: Layout, run: str = "") -> None:
         self._layout = layout
         self._run = run
-        self._watched = WatchedWorkspace(layout, run, _STEPS)
+        self._watched = WatchedWorkspace(layout, run)
         self._before: tuple[object, ...] = ()
 
     def draw(self) -> Drawn | None:
         """The page as it is now; None when nothing has changed since the last time."""
         seen, ids = self._watched.look(), self._layout.run_ids()
-        started = seen.story.started if seen.story is not None else None
+        started, last = (seen.story.started, seen.story.last) if seen.story is not None else (None, None)
         log = self._layout.folder / Path(started.log).name if started is not None and started.log else None
         written = version(log) if log is not None else None
-        now = (seen.cursor, seen.share, seen.alive, seen.notes, seen.gone, seen.condition, ids, log, written)
+        now = (last, seen.alive, seen.notes, seen.condition, ids, log, written)
         if now == self._before:
             return None
         picture = RunPicture(
@@ -82,24 +79,10 @@ class WatchedRun:
             _read_end(log) if log is not None else "",
             log.name if log is not None else "",
             [note.text for note in notes.pending_notes(self._layout)[:_NOTES]] if seen.notes else (),
-            self._problem(seen),
         )
         drawn = draw_run(picture)
         self._before = now
         return drawn
-
-    def _problem(self, seen: Seen) -> str:
-        name, story = self._layout.name, seen.story
-        if seen.gone:
-            return f"The folder of the workspace {name} is gone. See what is left: claude-iterate list"
-        if story is None:
-            return ""
-        if newer := newer_journal(self._layout, story.run):
-            return newer
-        if story.started is None and seen.share >= 1.0 and not seen.alive:
-            lost = f"The journal of run {story.run} has lost its beginning, so little of it can be shown."
-            return f"{lost} Look: claude-iterate doctor"
-        return ""
 
 
 def _read_end(path: Path) -> str:
@@ -116,7 +99,7 @@ def _read_end(path: Path) -> str:
 
 def unread_page(name: str) -> Drawn:
     """The page of a run whose journal is being opened."""
-    return Drawn(name, {**dict.fromkeys(NAMES, ""), "head": panel(_FILE, "reading", share=0)}, whole=False)
+    return Drawn(name, {**dict.fromkeys(NAMES, ""), "head": panel(_FILE, "reading")})
 
 
 def draw_run(picture: RunPicture) -> Drawn:
@@ -124,13 +107,9 @@ def draw_run(picture: RunPicture) -> Drawn:
     seen, story = picture.seen, picture.seen.story
     title = f"{seen.name}: {seen.words}"
     panels = dict.fromkeys(NAMES, "")
-    panels["problem"] = panel(_FILE, "problem", text=picture.problem)
     panels["runs"] = panel(_FILE, "runs", name=seen.name, runs=[(run, short_id(run)) for run in picture.runs])
-    if seen.share < 1.0:
-        panels["head"] = panel(_FILE, "reading", share=round(100 * seen.share))
-        return Drawn(title, panels, whole=False)
     if story is None or story.started is None:
-        panels["head"] = panel(_FILE, "unborn", name=seen.name, condition=seen.condition, gone=seen.gone)
+        panels["head"] = panel(_FILE, "unborn", seen=seen, text=watched_workspace.without_story(seen).text)
         return Drawn(title, panels, says=title)
     timeline = tuple(story.recent)
     panels |= {name: panel(_FILE, name, **values) for name, values in _values(picture, story, timeline).items()}
