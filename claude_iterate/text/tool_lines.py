@@ -186,14 +186,9 @@ def _read_result(answer: ToolAnswered, whole: bool) -> list[str]:
 
 
 def _number_line(line: str) -> str:
-    """Claude Code separates number and text with a tab; older versions with an arrow after a padded number."""
+    """Claude Code separates number and text with a tab."""
     number, found, text = line.partition("\t")
-    if not (found and number.isdecimal()):
-        number, found, text = line.partition("\t" if found and number.strip().isdecimal() else "→")
-        number = number.strip()
-        if not (found and number.isdecimal()):
-            return f"       | {line}"
-    return f"{number:>6} | {text}"
+    return f"{number.strip():>6} | {text}" if found and number.strip().isdecimal() else f"       | {line}"
 
 
 def _command_end(facts: Mapping[str, object]) -> list[str]:

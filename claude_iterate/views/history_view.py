@@ -182,11 +182,6 @@ def changed_files(files: FileCounts | None) -> str:
     return "" if files is None else describe_files(files) or "none"
 
 
-def green_tests(tests: TestsView | None) -> str:
-    """`41/43`: green of all that ran; empty: not known."""
-    return "" if tests is None else describe_tests(tests)
-
-
 def total_lines(total: Total) -> list[str]:
     """One figure in each line; what there is none of is left out."""
     known = {
@@ -212,7 +207,7 @@ def _work(total: Total) -> dict[str, str]:
         "Waits": f"{total.waits} ({duration(total.waited)})" if total.waits else "",
         "Files": changed_files(total.files),
         "Commits": "" if total.commits is None else str(total.commits),
-        "Tests": green_tests(total.tests),
+        "Tests": describe_tests(total.tests),
         "Progress": f"in {total.moved} of {plural(total.measured, 'iteration')}" if total.measured else "",
         "Longest": duration(total.longest) if total.iterations > 1 else "",
         "Mean": duration(total.mean) if total.iterations > 1 else "",

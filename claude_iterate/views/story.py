@@ -231,7 +231,7 @@ class CheckView(msgspec.Struct, frozen=True, rename="camel"):
     same as before, although nothing changed. `gone` are files of the check that existed when the run began."""
 
     command: str
-    exit_code: int | None
+    code: int | None = msgspec.field(name="exitCode")
     duration: float
     output: str
     cut: str

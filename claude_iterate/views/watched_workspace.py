@@ -20,7 +20,7 @@ from claude_iterate.core.settings.modes import stop_settings
 from claude_iterate.core.state.condition import condition, items_done, recorded_settings
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.tones import Line, Tone, state_words, tone, tone_of_line
-from claude_iterate.text.run_lines import words_for
+from claude_iterate.text.run_lines import WAITS
 from claude_iterate.views.settings_view import short_count
 from claude_iterate.views.story import Story
 from claude_iterate.views.workspace_view import COPIED, state_of
@@ -230,7 +230,7 @@ def activity(seen: Seen, at: float) -> tuple[str, str]:
         return "", ""
     state, now = story.state, story.now(at)
     if state.wait is not None:
-        return words_for(state.wait.why).sentence, f": {age(state.wait.until - at)} left"
+        return WAITS.get(state.wait.why, state.wait.why), f": {age(state.wait.until - at)} left"
     if now.tool is not None:
         return one_line(now.tool), f" ({age(now.tool_duration or 0.0)})"
     if state.call is None:

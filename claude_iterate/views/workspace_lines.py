@@ -11,8 +11,9 @@ from claude_iterate.core import formats
 from claude_iterate.core.rules.endings import WAVERED
 from claude_iterate.core.tones import UNPROVEN, Line, state_words, tone
 from claude_iterate.system.files import near
-from claude_iterate.text import local_times, run_lines
-from claude_iterate.text.proof_lines import CUTS, SHOWN, describe_changes, requirements_met, tail, verdict_words
+from claude_iterate.text import local_times
+from claude_iterate.text.proof_lines import SHOWN, check_result, describe_changes, review_result, tail
+from claude_iterate.text.run_lines import WAITS
 from claude_iterate.views.history_view import lost_journals, work_line
 from claude_iterate.views.run_view import RunView
 from claude_iterate.views.settings_view import as_words, short_count
@@ -145,7 +146,7 @@ def _status(view: WorkspaceView, now: float) -> str:
 
 
 def _waiting_words(wait: CurrentWait, now: float) -> str:
-    return f"waiting until {local_times.day_and_time(wait.until, now)} ({run_lines.words_for(wait.why).short})"
+    return f"waiting until {local_times.day_and_time(wait.until, now)}: {WAITS.get(wait.why, wait.why)}"
 
 
 def _now(run: RunView, at: float) -> str:
@@ -159,14 +160,10 @@ def _now(run: RunView, at: float) -> str:
         doing = f"iteration {run.iteration}" if run.iteration else "between two iterations"
     parts = [doing]
     if now.tool is not None and now.tool_duration is not None:
-        parts.append(f"{formats.shorten(now.tool, _TOOL, '…')} for {_whole(now.tool_duration)}")
+        parts.append(f"{formats.shorten(now.tool, _TOOL, '…')} for {formats.age(now.tool_duration)}")
     if run.condition != "paused":
-        parts.append(f"last sign of life {_whole(now.silence)} ago")
+        parts.append(f"last sign of life {formats.age(now.silence)} ago")
     return ", ".join(parts)
-
-
-def _whole(seconds: float) -> str:
-    return f"{int(seconds)}s" if seconds < 60 else formats.duration(seconds)
 
 
 def _proof(proof: EvidenceView, view: WorkspaceView) -> Iterator[Line]:
@@ -181,18 +178,14 @@ def _proof(proof: EvidenceView, view: WorkspaceView) -> Iterator[Line]:
     claim = f", claim {proof.claim}" if proof.purpose == "run" else ""
     yield Line(f"Proof{before}: {words}", look, aside=f"(run {proof.run}{claim}{tree})")
     for check in proof.checks:
-        how = f"exit code {check.exit_code}" if check.exit_code is not None else CUTS.get(check.cut, "not run")
-        how += f", {formats.join_names(check.gone)} is gone" if check.gone and check.exit_code != 0 else ""
         flaky = ", flaky: it ended in another way before, and no file changed since" if check.flaky else ""
-        sign: Literal["good", "bad"] = "good" if check.exit_code == 0 else "bad"
-        yield Line(f"{check.command}: {how} ({formats.duration(check.duration)}){flaky}", sign=sign)
+        sign: Literal["good", "bad"] = "good" if check.code == 0 else "bad"
+        yield Line(f"{check.command}: {check_result(check)}{flaky}", sign=sign)
         if sign == "bad":
             yield from (Line(f"      {line}") for line in tail(check.output, SHOWN))
     review = proof.review
     if review is not None:
-        summary = f" - {review.summary}" if review.summary else ""
-        text = f"review: {verdict_words(review.verdict)}{requirements_met(review.requirements)}{summary}"
-        yield Line(text, sign="good" if review.verdict == "verified" else "bad")
+        yield Line(f"review: {review_result(review)}", sign="good" if review.verdict == "verified" else "bad")
         yield from (Line(f"      - {item}") for item in review.findings)
     if proof.wavered:
         yield Line(WAVERED, sign="warning")

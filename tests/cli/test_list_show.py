@@ -142,7 +142,7 @@ def test_a_workspace_that_is_held_up_says_so(typed: Type, project: Project) -> N
     clock = datetime.fromtimestamp(until, UTC).astimezone().strftime("%H:%M")
     assert re.search(rf"waiting until .*{clock}", text)
     assert "Now: waiting until " in shown
-    assert f" {clock} (usage limit)" in shown
+    assert f" {clock}: Usage limit reached" in shown
 
 
 def test_empty_project_is_an_empty_list(typed: Type) -> None:

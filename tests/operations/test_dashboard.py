@@ -292,7 +292,7 @@ def test_a_stream_follows_the_journal_and_sends_what_is_new(own: tuple[ServedDas
     writer.append(Entry(50, 1_767_225_700.0, 50.0, IterationStarted(2)))
     writer.close()
     second = stream.next("change")[1]
-    assert [line["text"] for line in second["lines"]] == ["Iteration 2 begins"]
+    assert [line["text"] for line in second["lines"]] == ["Running iteration 2..."]
     assert not second["again"]
     assert "charts" not in second["panels"]
     (layout.folder / "iterate.log").write_text("another line")

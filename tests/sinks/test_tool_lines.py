@@ -138,9 +138,9 @@ def test_read_shows_15_numbered_lines() -> None:
     assert len(answered("Read", text, True)) == 46
 
 
-def test_read_understands_the_older_arrow_and_keeps_tabs() -> None:
-    """`   12→text` and `12<tab>text` are both numbers; only the first separator counts."""
-    assert answered("Read", "    12→a\tb\n    13→") == [
+def test_read_keeps_tabs() -> None:
+    """Only the first separator counts."""
+    assert answered("Read", "    12\ta\tb\n    13\t") == [
         "✓ File read successfully (2 lines)",
         "    12 | a\tb",
         "    13 | ",

@@ -10,7 +10,8 @@ from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.formats import cost, duration, money, plural
 from claude_iterate.core.tones import Tone
 from claude_iterate.text import local_times
-from claude_iterate.views.history_view import green_tests
+from claude_iterate.text.run_lines import describe_tests
+from claude_iterate.views.history_view import changed_files
 from claude_iterate.views.iteration_rows import Row
 from claude_iterate.views.pages.drawn_page import panel
 from claude_iterate.views.settings_view import short_count
@@ -111,8 +112,8 @@ def row_words(row: Row) -> dict[str, str]:
         "cost": cost(row.known_cost_usd, row.cost_is_lower_bound),
         "tokens": short_count(row.tokens.total),
         "tools": str(row.tools),
-        "files": _files(row),
-        "tests": green_tests(row.tests),
+        "files": _changes(row),
+        "tests": describe_tests(row.tests),
         "progress": f"{row.progress.completed}/{row.progress.total}" if row.progress is not None else "",
         "claim": {None: "", True: "held", False: "failed"}[row.claim_held] or ("claimed" if row.complete else ""),
         "outcome": outcome(row),
@@ -124,8 +125,6 @@ def row_words(row: Row) -> dict[str, str]:
     }
 
 
-def _files(row: Row) -> str:
-    if row.files is None:
-        return "not measured"
-    changed = f"+{row.files.created} ~{row.files.modified} -{row.files.deleted}"
+def _changes(row: Row) -> str:
+    changed = changed_files(row.files) or "not measured"
     return f"{changed}, {plural(row.commits, 'commit')}" if row.commits else changed

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from claude_iterate.core.formats import duration, plural
 from claude_iterate.core.sanitize import sanitize_terminal
+from claude_iterate.text.proof_lines import check_result
 from claude_iterate.views.story import Happening, verdict
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def _environment(escapes: bool = True) -> Environment:
         lstrip_blocks=True,
         finalize=_clean,
     )
-    environment.globals.update(duration=duration, plural=plural, verdict=verdict)
+    environment.globals.update(check_result=check_result, duration=duration, plural=plural, verdict=verdict)
     environment.filters["end"] = lambda text: text if len(text) <= _LONGEST else f"…{text[-_LONGEST:]}"
     return environment
 
