@@ -120,7 +120,7 @@ def night_report(layout: Layout, run: str | None, at: float) -> NightReport:
         total=total(histories),
         waits=tuple(_wait(wait, at) for story in stories for wait in story.waits),
         waited=round(sum(history.waited for history in histories), 3),
-        proofs=tuple(proof for story in stories for proof in story.proofs.all),
+        proofs=tuple(proof for story in stories for proof in story.proofs),
         warnings=tuple(what.text for story in stories for what in story.recent if what.event == "Warned"),
         diffstat=whole,
         diffstats=each,

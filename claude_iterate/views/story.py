@@ -58,11 +58,10 @@ class Happening(msgspec.Struct, frozen=True):
 
 
 class PastWait(msgspec.Struct, frozen=True):
-    """A wait: what for, when it began, until when it was planned, when it ended (None: it is under way) and by what."""
+    """A wait: what for, when it began, when it ended (None: it is under way) and by what."""
 
     why: str
     began: float
-    until: float
     ended: float | None = None
     by: str = ""
 
@@ -86,7 +85,7 @@ class Story:
         self.run = run
         self.state = RunState()
         self.rows = IterationRows(run)
-        self.proofs = Proofs(run)
+        self.proofs: deque[EvidenceView] = deque(maxlen=_PROOFS)
         self.waits: deque[PastWait] = deque(maxlen=_WAITS)
         self.wait_count = 0
         self.waited = 0.0
@@ -110,7 +109,6 @@ class Story:
         before, event = self.state, entry.event
         after = self.state = reduce(before, entry)
         self.rows.take(entry, before, after)
-        self.proofs.take(event, before)
         self.last = entry
         if type(event) in _HEARD:
             self.heard_at = entry.at
@@ -118,7 +116,7 @@ class Story:
             case events.Said() if not event.error and not event.parent:
                 self.said = event.text
             case events.WaitStarted():
-                self.waits.append(PastWait(event.why, entry.at, event.until))
+                self.waits.append(PastWait(event.why, entry.at))
                 self.wait_count += 1
             case events.WaitEnded():
                 self._end_wait(entry.at, event.by)
@@ -126,6 +124,13 @@ class Story:
                 self._end_wait(entry.at, "end")
             case events.Warned():
                 self.warnings.append(event)
+            case events.VerificationStarted():
+                green = before.claim.checked.checks[: event.green] if before.claim.checked is not None else ()
+                known = tuple(map(_check, green))  # they need not run again
+                dry_run, purpose = before.run.dry_run, before.run.purpose
+                self.proofs.append(EvidenceView(self.run, event.claim, checks=known, dry_run=dry_run, purpose=purpose))
+            case events.CheckFinished() | events.ReviewFinished() | events.VerificationFinished() if self.proofs:
+                self.proofs[-1] = _add_to_proof(self.proofs[-1], event)
         if is_worth_a_line(event):
             self._recent.append((entry, before, after))
 
@@ -133,6 +138,11 @@ class Story:
         self.waited = self.waited_by(at)
         if self.waits and self.waits[-1].ended is None:
             self.waits[-1] = replace(self.waits[-1], ended=at, by=by)
+
+    @property
+    def last_proof(self) -> EvidenceView | None:
+        """The last verification; None when there was none."""
+        return self.proofs[-1] if self.proofs else None
 
     def waited_by(self, at: float) -> float:
         """Seconds of all waits up to the moment `at`; one under way has lasted until then."""
@@ -220,7 +230,7 @@ class RunRecords:
             # A run that goes on with a killed one may have taken over its proof: then the evidence is there.
             at = self.runs.index(about.verified_by)
             runs += reversed(self.runs[max(0, at + 1 - _LOOKED_AT) : at + 1])
-        proofs = (self.story(run).proofs.last for run in runs if run > about.reset_after)
+        proofs = (self.story(run).last_proof for run in runs if run > about.reset_after)
         found = [proof for proof in proofs if proof is not None and not proof.dry_run]
         counts = (one for one in found if one.is_judged or one.purpose == "run" or self.is_under_way(one.run))
         return next(counts, found[0] if found else None)
@@ -301,42 +311,24 @@ def verdict(proof: EvidenceView) -> tuple[str, Tone]:
     return ("the task is done", "good") if proof.passed else ("the task is not done", "bad")
 
 
-class Proofs:
-    """The verifications of one run, folded event by event; the last ones are kept."""
-
-    def __init__(self, run: str) -> None:
-        self._run = run
-        self.all: deque[EvidenceView] = deque(maxlen=_PROOFS)
-
-    @property
-    def last(self) -> EvidenceView | None:
-        """The last verification; None when there was none."""
-        return self.all[-1] if self.all else None
-
-    def take(self, event: events.Event, before: RunState) -> None:
-        """One more event, and the state before it."""
-        found, run = self.last, before.run
-        match event:
-            case events.VerificationStarted():
-                green = before.claim.checked.checks[: event.green] if before.claim.checked is not None else ()
-                known = tuple(map(_check, green))  # they need not run again
-                self.all.append(
-                    EvidenceView(self._run, event.claim, checks=known, dry_run=run.dry_run, purpose=run.purpose)
-                )
-            case events.CheckFinished() if found is not None:
-                self.all[-1] = replace(found, checks=(*found.checks, _check(event)))
-            case events.ReviewFinished() if found is not None:
-                self.all[-1] = replace(found, review=msgspec.convert(event, ReviewView, from_attributes=True))
-            case events.VerificationFinished() if found is not None:
-                self.all[-1] = replace(
-                    found,
-                    passed=None if found.dry_run else event.passed,
-                    checks=tuple(replace(check, flaky=check.command in event.flaky) for check in found.checks),
-                    wavered=event.wavered,
-                    findings=event.findings,
-                    tree=event.tree,
-                    changes=changes(event.changes),
-                )
+def _add_to_proof(
+    proof: EvidenceView, event: events.CheckFinished | events.ReviewFinished | events.VerificationFinished
+) -> EvidenceView:
+    """The verification after one more event of it."""
+    match event:
+        case events.CheckFinished():
+            return replace(proof, checks=(*proof.checks, _check(event)))
+        case events.ReviewFinished():
+            return replace(proof, review=msgspec.convert(event, ReviewView, from_attributes=True))
+    return replace(
+        proof,
+        passed=None if proof.dry_run else event.passed,
+        checks=tuple(replace(check, flaky=check.command in event.flaky) for check in proof.checks),
+        wavered=event.wavered,
+        findings=event.findings,
+        tree=event.tree,
+        changes=changes(event.changes),
+    )
 
 
 def _check(check: events.CheckFinished) -> CheckView:

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from claude_iterate.core.events import LimitReported
-from claude_iterate.core.formats import age, clip, cost, duration, one_line, plural
+from claude_iterate.core.formats import age, clip, cost, duration, moment, one_line, plural
 from claude_iterate.core.rules import breaker
 from claude_iterate.core.rules.endings import with_words
 from claude_iterate.core.rules.next_steps import continue_command, rename_workspace
@@ -20,6 +19,7 @@ from claude_iterate.core.settings.modes import stop_settings
 from claude_iterate.core.state.condition import condition, items_done, recorded_settings
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.tones import Line, Tone, state_words, tone, tone_of_line
+from claude_iterate.text import local_times
 from claude_iterate.text.run_lines import WAITS
 from claude_iterate.views.settings_view import short_count
 from claude_iterate.views.story import Story
@@ -111,33 +111,18 @@ class WatchedWorkspace:
         return replace(seen, stands=(stands.state, stands.known_by) if stands is not None else ("damaged", None))
 
 
-class Summary(msgspec.Struct, frozen=True):
-    """One workspace in a list, as words."""
-
-    name: str
-    condition: str
-    doing: str = ""
-    progress: str = ""
-    iteration: str = ""
-    elapsed: str = ""
-    cost: str = ""
+COLUMNS = ("WORKSPACE", "STATE", "NOW", "ITEMS", "ITERATION", "TIME", "COST")
 
 
-def summary(seen: Seen, at: float) -> Summary:
-    """A row for it."""
+def row(seen: Seen, at: float) -> list[str]:
+    """The workspace in a list: a cell for each of the columns."""
     story = seen.story
     if story is None or story.started is None:
-        return Summary(seen.name, seen.words)
+        return [seen.name, seen.words, *[""] * (len(COLUMNS) - 2)]
     items = items_done(story.state) if seen.condition != "new_task" else None
-    return Summary(
-        seen.name,
-        seen.words,
-        "".join(activity(seen, at)),
-        f"{items.completed}/{items.total}" if items is not None else "",
-        iteration(story.state),
-        age(run_time(seen, at)),
-        cost_so_far(story.state),
-    )
+    done = f"{items.completed}/{items.total}" if items is not None else ""
+    number, took, paid = iteration(story.state), age(run_time(seen, at)), cost_so_far(story.state)
+    return [seen.name, seen.words, "".join(activity(seen, at)), done, number.removeprefix("iteration "), took, paid]
 
 
 def lines(seen: Seen, at: float, columns: int, most: int) -> list[Line]:
@@ -208,9 +193,7 @@ def _figures(seen: Seen, story: Story, at: float) -> list[str]:
         found.append(f"Tokens: {short_count(used)} {sparks([float(row.tokens.total) for row in rows])}".rstrip())
     if work.files_changed or work.commits:
         found.append(f"Work: {plural(work.files_changed, 'changed file')}, {plural(work.commits, 'commit')}")
-    for name, window in state.waiting.windows.items():
-        resets = f", resets in {age(left)}" if (left := (window.resets_at or 0.0) - at) > 0 else ""
-        found.append(f"Window {name.replace('_', ' ')}: {window_use(window)}{resets}")
+    found += [f"Window {name}: {used}" for name, used in windows(story, at)]
     if counts := [f"{name} {now}/{most}" for name, now, most in breaker_counters(story)]:
         found.append(f"Breaker: {' · '.join(counts)}")
     return [*found, f"Notes: {plural(seen.notes, 'note')} waiting"] if seen.notes else found
@@ -243,9 +226,15 @@ def cost_so_far(state: RunState) -> str:
     return cost(state.spent.cost_usd, state.spent.at_least)
 
 
-def window_use(window: LimitReported) -> str:
-    """How much of a usage window is used: `62 % used`."""
-    return f"{100 * window.utilization:.0f} % used" if window.utilization is not None else window.status
+def windows(story: Story, at: float) -> list[tuple[str, str]]:
+    """How much of each usage window is used: `five hour`, `62 % used, resets 16:05`."""
+    found = []
+    for name, window in story.state.waiting.windows.items():
+        used = f"{100 * window.utilization:.0f} % used" if window.utilization is not None else window.status
+        resets_at = window.resets_at or 0.0
+        resets = f", resets {local_times.day_and_time(moment(resets_at), at)}" if resets_at > at else ""
+        found.append((name.replace("_", " "), used + resets))
+    return found
 
 
 def iteration(state: RunState) -> str:

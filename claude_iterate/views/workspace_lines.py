@@ -20,7 +20,6 @@ from claude_iterate.views.settings_view import as_words, short_count
 from claude_iterate.views.story import EvidenceView, verdict
 from claude_iterate.views.workspace_view import WorkspaceView
 from claude_iterate.workspace.run_folder.run_lock import Holder
-from claude_iterate.workspace.run_summary import CurrentWait
 
 _TOOL = 80
 """Characters of what Claude is doing."""
@@ -129,11 +128,7 @@ def _status(view: WorkspaceView, now: float) -> str:
     if view.status == "running":
         who = view.running_now or Holder()
         since = f"began {local_times.when(who.started, now)}" if who.started else "began a moment ago"
-        doing = _waiting_words(run.waiting, now) if run and run.waiting else view.state
-        exactly = f", {doing}" if doing != "running" else ""
-        if run and run.paused and doing != "paused":
-            busy = run.condition == "running" and run.iteration
-            exactly += ", pauses after this iteration" if busy else ", paused"
+        exactly = f", {view.state}" if view.state != "running" else ""
         return f"running now (pid {who.pid or 'unknown'}, {since}){exactly}"
     if view.copy_of is not None:
         return f"a copy of a workspace that is running now (pid {view.copy_of.pid})"
@@ -145,16 +140,14 @@ def _status(view: WorkspaceView, now: float) -> str:
     return state_words(view.state, view.known_by)
 
 
-def _waiting_words(wait: CurrentWait, now: float) -> str:
-    return f"waiting until {local_times.day_and_time(wait.until, now)}: {WAITS.get(wait.why, wait.why)}"
-
-
 def _now(run: RunView, at: float) -> str:
     """`iteration 3, Bash pytest for 12s, last sign of life 2s ago`."""
-    now = run.now
+    now, wait = run.now, run.waiting
     assert now is not None
-    if run.waiting is not None:
-        return _waiting_words(run.waiting, at)
+    pauses = "pauses after this iteration" if run.iteration else "paused"
+    then = f", {pauses}" if run.paused and run.condition != "paused" else ""
+    if wait is not None:
+        return f"waiting until {local_times.day_and_time(wait.until, at)}: {WAITS.get(wait.why, wait.why)}{then}"
     doing = f"{run.condition}, iteration {run.iteration}" if run.iteration else run.condition
     if run.condition == "running" and run.purpose == "run":
         doing = f"iteration {run.iteration}" if run.iteration else "between two iterations"
@@ -163,7 +156,7 @@ def _now(run: RunView, at: float) -> str:
         parts.append(f"{formats.shorten(now.tool, _TOOL, '…')} for {formats.age(now.tool_duration)}")
     if run.condition != "paused":
         parts.append(f"last sign of life {formats.age(now.silence)} ago")
-    return ", ".join(parts)
+    return ", ".join(parts) + then
 
 
 def _proof(proof: EvidenceView, view: WorkspaceView) -> Iterator[Line]:
@@ -202,33 +195,18 @@ def _proof_before(view: WorkspaceView) -> str:
 
 
 def _progress(view: WorkspaceView) -> Iterator[Line]:
-    """As the report has it; without a report that counts, as the last run counted it. In the modes plan and build the
-    plan counts; what the report says beside it is its words."""
-    report, run = view.report, view.last_run
-    in_force = not (view.is_reset or view.report_of_task_before)
-    before = " of the task before" if view.report_of_task_before else ""
-    claims = report.text is not None and report.complete is True and (before or view.status != "completed")
-    refuted = before or (run is not None and run.reason == "completed")
-    if run is not None and run.plan is not None and run.progress is not None and in_force:
-        left = run.progress.total - run.progress.completed
-        yield Line(f"Progress: {run.progress.completed}/{run.progress.total} tasks of the plan")
+    """As `list` has it, and the last report."""
+    report, run, found = view.report, view.last_run, view.progress
+    if found is not None:
+        noun, of = ("task", " of the plan") if run is not None and run.plan is not None else ("item", "")
+        left = found.total - found.completed
+        yield Line(f"Progress: {found.completed}/{found.total} {noun}s{of}")
         if left > 0:
-            yield Line(f"  {formats.plural(left, 'task')} remaining")
-        if report.summary:
-            yield Line(f"  Last report: {formats.one_line(report.summary)}")
-    else:
-        if claims:
-            yield Line(f"Last report{before}: {report.text}")
-        if before and view.state != "new_task":
-            yield Line("  No run has worked on the task that the instructions describe now.")
-        if report.text is not None and not claims:
-            left = (report.total or 0) - (report.completed or 0)
-            yield Line(f"Progress{before}: {report.text}")
-            if report.total and left > 0:
-                yield Line(f"  {formats.plural(left, 'item')} remaining")
-        elif run is not None and run.progress is not None and not (claims and refuted) and not view.is_reset:
-            items = f"{run.progress.completed}/{run.progress.total} items"
-            yield Line(f"Progress{before}: {items}, as the last run counted them")
+            yield Line(f"  {formats.plural(left, noun)} remaining")
+    if report.text is not None:
+        yield Line(f"Last report{' of the task before' if view.report_of_task_before else ''}: {report.text}")
+    if view.report_of_task_before and view.state != "new_task":
+        yield Line("  No run has worked on the task that the instructions describe now.")
     for problem in report.problems:
         yield Line(f".status.json: {problem}", sign="warning")
 
@@ -276,11 +254,9 @@ def _last_run(view: WorkspaceView, now: float) -> Iterator[Line]:
         yield _dim(f"  Plan: {run.plan.done} done{doing}, {run.plan.open} open")
     paid = formats.cost(run.cost_usd, run.cost_is_lower_bound)
     cost = f", {paid}" if run.cost_usd else ", cost not known" if run.cost_is_lower_bound else ""
-    # A run that goes on after a kill may have done more than its own limit.
-    most = f" of at most {run.max_iterations}" if run.max_iterations and run.iterations <= run.max_iterations else ""
-    noun = "iteration" if (run.max_iterations if most else run.iterations) == 1 else "iterations"
+    most = f" of at most {run.max_iterations}" if run.max_iterations else ""
     so_far = " so far" if run.now is not None else ""
-    yield _dim(f"  {run.iterations}{most} {noun}, {formats.duration(run.duration)}{cost}{so_far}")
+    yield _dim(f"  {formats.plural(run.iterations, 'iteration')}{most}, {formats.duration(run.duration)}{cost}{so_far}")
     if run.totals is not None and (work := work_line(run.totals)):
         yield _dim(f"  {work}")
     tokens = run.tokens

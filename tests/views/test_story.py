@@ -71,8 +71,8 @@ def test_a_night_is_told() -> None:
     assert (now.number, now.outcome, now.tools, now.duration) == (2, "unfinished", 1, 1.0)
     assert [(wait.why, wait.began, wait.ended, wait.by) for wait in story.waits] == [("usage_limit", 9.0, 10.0, "time")]
     assert (story.wait_count, story.waited) == (1, 1.0)
-    assert story.proofs.last is not None
-    assert [(check.command, check.code) for check in story.proofs.last.checks] == [("true", 1)]
+    assert story.last_proof is not None
+    assert [(check.command, check.code) for check in story.last_proof.checks] == [("true", 1)]
     assert story.said == "All done."
     assert condition(story.state, alive=True) == "running"
     assert condition(story.state, alive=False) == "killed"

@@ -14,9 +14,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from claude_iterate.core.formats import duration, moment
+from claude_iterate.core.formats import duration
 from claude_iterate.core.state.condition import items_done
-from claude_iterate.text import local_times
 from claude_iterate.views import watched_workspace
 from claude_iterate.views.history_view import history_of
 from claude_iterate.views.pages import charts
@@ -133,7 +132,7 @@ def _values(picture: RunPicture, story: Story, timeline: Sequence[Happening]) ->
         "iterations": {"rows": table, "more": max(0, len(rows) - _ROWS)},
         "work": {"measured": measured, "changes": changes, "files": changes.files[:_FILES] if changes else ()},
         "tools": {"lines": tools[::-1], "total": _tools(story)},
-        "proof": {"proofs": list(story.proofs.all)[: -_PROOFS - 1 : -1]},
+        "proof": {"proofs": list(story.proofs)[: -_PROOFS - 1 : -1]},
         "log": {"name": picture.log_name, "text": picture.log},
     }
 
@@ -182,15 +181,9 @@ def _figures(picture: RunPicture, story: Story) -> list[tuple[str, str]]:
 
 
 def _watch(picture: RunPicture, story: Story) -> dict[str, Any]:
-    windows = []
-    for name, window in story.state.waiting.windows.items():
-        used, resets_at = watched_workspace.window_use(window), window.resets_at or 0.0
-        ahead = resets_at > picture.at
-        resets = f", resets {local_times.day_and_time(moment(resets_at), picture.at)}" if ahead else ""
-        windows.append((name.replace("_", " "), used + resets))
     return {
         "counters": watched_workspace.breaker_counters(story),
-        "windows": windows,
+        "windows": watched_workspace.windows(story, picture.at),
         "notes": picture.notes,
         "more": picture.seen.notes - len(picture.notes),
     }
