@@ -110,11 +110,11 @@ def claim_remarks(finished: RunFinished, state: RunState) -> list[str]:
     found = [one_line(finished.about_claim)] if finished.about_claim else []
     found += [one_line(flaky_check(command)) for command in (proof.flaky if proof else ())]
     found += [WAVERED] if proof is not None and proof.wavered else []
-    told = one_line(describe_changes(finished.changes)) if finished.changes else ""
+    told = one_line(describe_changes(finished.changes))
     # A claim that was refused for it has it as its cause.
     return [*found, told] if told and told.partition(": ")[2] not in finished.cause else found
 
 
 def describe_changes(changes: Sequence[Any]) -> str:
-    """What changed of that which defines the proof, and in which run."""
-    return comparison.told(changes)
+    """What changed of that which defines the proof, and in which run; empty: nothing."""
+    return comparison.told(changes) if changes else ""

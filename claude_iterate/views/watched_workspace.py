@@ -5,12 +5,10 @@ The lines are the same for the full screen of `watch` and for plain output; the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import msgspec
 from msgspec.structs import replace
 
-from claude_iterate.core.formats import age, clip, cost, duration, moment, one_line, plural
+from claude_iterate.core.formats import age, clip, cost, duration, moment, one_line
 from claude_iterate.core.rules import breaker
 from claude_iterate.core.rules.endings import with_words
 from claude_iterate.core.rules.next_steps import continue_command, rename_workspace
@@ -30,8 +28,6 @@ from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import notes, run_lock
 
 _BAR = 20
-_SPARKS = "▁▂▃▄▅▆▇█"
-_SPARKS_SHOWN = 40
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -185,18 +181,30 @@ def ending(seen: Seen) -> tuple[str, str]:
 
 
 def _figures(seen: Seen, story: Story, at: float) -> list[str]:
-    """What it cost and did, how far its windows are used, and as `show` has them the breaker's counters and the notes
-    that the next iteration finds."""
-    rows, state, work = story.rows.every(), story.state, story.state.work
-    found = [f"Cost: {cost_so_far(state)} {sparks([row.known_cost_usd for row in rows])}".rstrip()]
-    if used := state.spent.tokens.total:
-        found.append(f"Tokens: {short_count(used)} {sparks([float(row.tokens.total) for row in rows])}".rstrip())
-    if work.files_changed or work.commits:
-        found.append(f"Work: {plural(work.files_changed, 'changed file')}, {plural(work.commits, 'commit')}")
+    """What it cost and did, how far its windows are used, and the breaker's counters."""
+    found = [" · ".join(f"{name}: {text}" for name, text in figures(story, seen.notes))]
     found += [f"Window {name}: {used}" for name, used in windows(story, at)]
-    if counts := [f"{name} {now}/{most}" for name, now, most in breaker_counters(story)]:
-        found.append(f"Breaker: {' · '.join(counts)}")
-    return [*found, f"Notes: {plural(seen.notes, 'note')} waiting"] if seen.notes else found
+    counts = [f"{name} {now}/{most}" for name, now, most in breaker_counters(story)]
+    return [*found, f"Breaker: {' · '.join(counts)}"] if counts else found
+
+
+def figures(story: Story, notes_waiting: int) -> list[tuple[str, str]]:
+    """What a run cost and did so far, and how many notes the next iteration finds; what there is none of is left
+    out."""
+    state, work, context = story.state, story.state.work, story.state.session.context
+    tools = sum(row.tools for row in story.rows.every())
+    found = {
+        "Cost": "none: a dry run" if state.run.dry_run else cost_so_far(state),
+        "Tokens": "" if state.run.dry_run else short_count(state.spent.tokens.total),
+        "Iterations": str(state.iterations),
+        "Notes waiting": str(notes_waiting),
+        "Files changed": str(work.files_changed),
+        "Commits": str(work.commits),
+        "Tool calls": str(tools),
+        "Waits": f"{story.wait_count} ({duration(story.waited)})" if story.wait_count else "",
+        "Context": f"{100 * context:.0f} %" if context else "",
+    }
+    return [(name, text) for name, text in found.items() if text not in {"", "0"}]
 
 
 def breaker_counters(story: Story) -> list[tuple[str, int, int]]:
@@ -255,24 +263,11 @@ def time_left(story: Story) -> str:
     """How long the rest may take, from the items that finished iterations of this run have done; `not known` when that
     says nothing. Waits and pauses do not count."""
     rows = [(row.progress, row.duration) for row in story.rows.ended if row.progress is not None]
-    items, started = items_done(story.state), story.started
-    if items is None or not rows or started is None:
+    items = items_done(story.state)
+    if items is None or not rows:
         return "not known"
-    before = 0
-    if started.carried.iterations or story.rows.ended[0].number != 1:
-        # How many were done before the first one is not known: it only says where the others began.
-        before, rows = rows[0][0].completed, rows[1:]
-    done = rows[-1][0].completed - before if rows else 0
-    left = items.total - items.completed
+    # How many were done before the first one is not known: it only says where the others began.
+    done, left = rows[-1][0].completed - rows[0][0].completed, items.total - items.completed
     if done <= 0 or left < 0:
         return "not known"
-    return f"about {duration(left * sum(took for _, took in rows) / done)}"
-
-
-def sparks(values: Sequence[float]) -> str:
-    """A small chart in a line of text; the last values."""
-    shown = values[-_SPARKS_SHOWN:]
-    top = max(shown, default=0.0)
-    if top <= 0 or len(shown) < 2:
-        return ""
-    return "".join(_SPARKS[min(len(_SPARKS) - 1, int(value / top * len(_SPARKS)))] for value in shown)
+    return f"about {duration(left * sum(took for _, took in rows[1:]) / done)}"

@@ -100,23 +100,16 @@ def _state(view: WorkspaceView, now: float) -> Iterator[Line]:
     if run is None:
         return
     proof = view.proof
-    if (
-        run.reason
-        and proof is not None
-        and proof.purpose == "verify"
-        and proof.passed is not None
-        and proof.run > run.id
-    ):
+    judged_since = proof is not None and proof.purpose == "verify" and proof.passed is not None and proof.run > run.id
+    if run.reason and proof is not None and judged_since:
         yield Line(f"  The last run ended as {run.reason}; verify has found since: {verdict(proof)[0]}")
     elif run.reason:
         yield Line(f"  Ended: {run.reason}. {run.cause}")
     # The last iteration's error is news only if the run did not end with it.
     error = "" if run.last_error.partition(": ")[2] in f"{run.detail}\n{run.cause}" else run.last_error
-    tampering = describe_changes(run.changes) if run.changes else ""
+    tampering = describe_changes(run.changes)
     evidence = run.detail if run.cause.endswith("...") else ""
-    here = f" show {view.name}"  # the advice that led to this page
-    advice = [line for line in run.advice.splitlines() if not line.endswith(here)]
-    for line in (run.about_claim, tampering, *evidence.splitlines(), *advice, error):
+    for line in (run.about_claim, tampering, *evidence.splitlines(), *run.advice.splitlines(), error):
         if line:
             yield Line(f"  {line}")
     for warning in run.warnings:
@@ -249,9 +242,6 @@ def _last_run(view: WorkspaceView, now: float) -> Iterator[Line]:
     mode = f" ({run.mode} mode)" if run.mode != view.mode else ""
     mode += ", before the reset" if view.is_reset else ""
     yield _dim(f"{title}{mode}: {run.id}, began {local_times.when(run.started or '', now)}")
-    if run.plan is not None:
-        doing = f", {run.plan.doing} under way" if run.plan.doing else ""
-        yield _dim(f"  Plan: {run.plan.done} done{doing}, {run.plan.open} open")
     paid = formats.cost(run.cost_usd, run.cost_is_lower_bound)
     cost = f", {paid}" if run.cost_usd else ", cost not known" if run.cost_is_lower_bound else ""
     most = f" of at most {run.max_iterations}" if run.max_iterations else ""

@@ -56,8 +56,8 @@ def markdown(name: str, /, **values: Any) -> str:
 
 def panel(file: str, macro: str, /, **values: Any) -> str:
     """One part of a page: a macro of a template, called with these values."""
-    made = getattr(_environment().get_template(f"{file}.html.jinja").module, macro)(**values)
-    return made.strip() if type(made) is str else type(made)(made.strip())
+    made: str = getattr(_environment().get_template(f"{file}.html.jinja").module, macro)(**values)
+    return made.strip()
 
 
 @functools.cache

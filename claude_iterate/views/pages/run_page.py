@@ -21,7 +21,6 @@ from claude_iterate.views.history_view import history_of
 from claude_iterate.views.pages import charts
 from claude_iterate.views.pages.drawn_page import Drawn, panel
 from claude_iterate.views.run_view import short_id
-from claude_iterate.views.settings_view import short_count
 from claude_iterate.views.story import Happening, Story
 from claude_iterate.views.watched_workspace import Seen, WatchedWorkspace
 from claude_iterate.workspace.files.restorable_file import version
@@ -29,8 +28,6 @@ from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import notes
 
 _ROWS, _PROOFS, _TOOLS, _FILES, _RUNS, _NOTES = 50, 5, 12, 20, 20, 5
-_LEAST_CONTEXT = 0.005
-"""Less would be shown as 0 %."""
 _LOG = 24 * 1024
 """Bytes at the end of the log that are shown."""
 _FILE = "run_panels"
@@ -126,12 +123,12 @@ def _values(picture: RunPicture, story: Story, timeline: Sequence[Happening]) ->
     tools = [line for line in timeline if line.event in {"ToolCalled", "ToolAnswered"}][-_TOOLS:]
     return {
         "head": _head(picture, story),
-        "figures": {"figures": _figures(picture, story)},
+        "figures": {"figures": watched_workspace.figures(story, picture.seen.notes)},
         "watch": _watch(picture, story),
         "charts": {"charts": charts.draw_charts(rows)},
         "iterations": {"rows": table, "more": max(0, len(rows) - _ROWS)},
         "work": {"measured": measured, "changes": changes, "files": changes.files[:_FILES] if changes else ()},
-        "tools": {"lines": tools[::-1], "total": _tools(story)},
+        "tools": {"lines": tools[::-1], "total": sum(row.tools for row in story.rows.every())},
         "proof": {"proofs": list(story.proofs)[: -_PROOFS - 1 : -1]},
         "log": {"name": picture.log_name, "text": picture.log},
     }
@@ -161,25 +158,6 @@ def _head(picture: RunPicture, story: Story) -> dict[str, Any]:
     }
 
 
-def _figures(picture: RunPicture, story: Story) -> list[tuple[str, str]]:
-    """Those that are known; what there is none of is not shown."""
-    state, work, context = story.state, story.state.work, story.state.session.context
-    dry_run = state.run.dry_run
-    used = state.spent.tokens.total
-    found = {
-        "Cost": "none: a dry run" if dry_run else watched_workspace.cost_so_far(state),
-        "Tokens": "" if dry_run or not used else short_count(used),
-        "Iterations": str(state.iterations),
-        "Tool calls": str(_tools(story) or ""),
-        "Files changed": str(work.files_changed or "") if work.measured else "",
-        "Commits": str(work.commits or "") if work.measured else "",
-        "Waits": f"{story.wait_count} ({duration(story.waited)})" if story.wait_count else "",
-        "Notes waiting": str(picture.seen.notes or ""),
-        "Context": f"{100 * context:.0f} %" if context is not None and context >= _LEAST_CONTEXT else "",
-    }
-    return [(name, text) for name, text in found.items() if text]
-
-
 def _watch(picture: RunPicture, story: Story) -> dict[str, Any]:
     return {
         "counters": watched_workspace.breaker_counters(story),
@@ -187,10 +165,6 @@ def _watch(picture: RunPicture, story: Story) -> dict[str, Any]:
         "notes": picture.notes,
         "more": picture.seen.notes - len(picture.notes),
     }
-
-
-def _tools(story: Story) -> int:
-    return sum(row.tools for row in story.rows.every())
 
 
 def offers(picture: RunPicture) -> tuple[str, ...]:
