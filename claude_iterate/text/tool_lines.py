@@ -21,17 +21,6 @@ SHORT = 80
 READ_LINES, OUTPUT_LINES, VALUE_LENGTH = 15, 20, 200
 """What the console shows of a file that was read, of a tool's output, and of a value of its input. The log has all."""
 _FILES = frozenset({"file_path", "notebook_path", "path"})
-LABELS = {
-    "file_path": "File",
-    "notebook_path": "File",
-    "path": "Path",
-    "pattern": "Pattern",
-    "command": "Command",
-    "description": "Description",
-    "prompt": "Prompt",
-    "query": "Query",
-    "url": "URL",
-}
 
 
 def call_lines(call: ToolCalled, whole: bool) -> list[str]:
@@ -44,7 +33,7 @@ def call_lines(call: ToolCalled, whole: bool) -> list[str]:
         block += special(call.input)
     for key, value in call.input.items():
         if key not in shown:
-            block += _value(LABELS.get(key, key), _text(value), whole)
+            block += _value(key[:1].upper() + key[1:].replace("_", " "), _text(value), whole)
     if call.name == "Write" and whole and call.input.get("content"):
         block += indent_head(_text(call.input["content"]).removesuffix("\n"), None, DEEPER)
     return block

@@ -37,8 +37,6 @@ from claude_iterate.workspace.run_summary import ChangeView, changes
 
 RECENT = 200
 """How many of the last things that happened are kept."""
-_WAITS = 200
-_PROOFS = 100
 _WARNINGS = 20
 _END = 256 * 1024
 """Bytes at the end of a journal without an end that are read whole."""
@@ -57,13 +55,14 @@ class Happening(msgspec.Struct, frozen=True):
     text: str
 
 
-class PastWait(msgspec.Struct, frozen=True):
-    """A wait: what for, when it began, when it ended (None: it is under way) and by what."""
+class WaitView(msgspec.Struct, frozen=True, rename="camel"):
+    """A wait of the run: what for, from when to when. `ended` is null while it lasts."""
 
     why: str
-    began: float
-    ended: float | None = None
-    by: str = ""
+    began: str
+    ended: str | None
+    duration: float
+    by: str
 
 
 class Now(msgspec.Struct, frozen=True, rename="camel"):
@@ -85,12 +84,14 @@ class Story:
         self.run = run
         self.state = RunState()
         self.rows = IterationRows(run)
-        self.proofs: deque[EvidenceView] = deque(maxlen=_PROOFS)
-        self.waits: deque[PastWait] = deque(maxlen=_WAITS)
+        self.proofs: deque[EvidenceView] = deque(maxlen=RECENT)
+        self.waits: deque[WaitView] = deque(maxlen=RECENT)
         self.wait_count = 0
         self.waited = 0.0
         """Seconds of all waits that are over."""
         self.warnings: deque[events.Warned] = deque(maxlen=_WARNINGS)
+        self._wait_began: float | None = None
+        """When the wait under way began."""
         self.said = ""
         """Claude's last words, as far as the journal has them."""
         self.heard_at = 0.0
@@ -116,8 +117,9 @@ class Story:
             case events.Said() if not event.error and not event.parent:
                 self.said = event.text
             case events.WaitStarted():
-                self.waits.append(PastWait(event.why, entry.at))
+                self.waits.append(WaitView(event.why, moment(entry.at), None, 0.0, ""))
                 self.wait_count += 1
+                self._wait_began = entry.at
             case events.WaitEnded():
                 self._end_wait(entry.at, event.by)
             case events.RunFinished():
@@ -135,9 +137,10 @@ class Story:
             self._recent.append((entry, before, after))
 
     def _end_wait(self, at: float, by: str) -> None:
-        self.waited = self.waited_by(at)
-        if self.waits and self.waits[-1].ended is None:
-            self.waits[-1] = replace(self.waits[-1], ended=at, by=by)
+        if self._wait_began is not None:
+            took = max(0.0, at - self._wait_began)
+            self.waits[-1] = replace(self.waits[-1], ended=moment(at), duration=round(took, 3), by=by)
+            self.waited, self._wait_began = self.waited + took, None
 
     @property
     def last_proof(self) -> EvidenceView | None:
@@ -146,8 +149,7 @@ class Story:
 
     def waited_by(self, at: float) -> float:
         """Seconds of all waits up to the moment `at`; one under way has lasted until then."""
-        open_wait = self.waits[-1] if self.waits and self.waits[-1].ended is None else None
-        return self.waited + (max(0.0, at - open_wait.began) if open_wait is not None else 0.0)
+        return self.waited + (max(0.0, at - self._wait_began) if self._wait_began is not None else 0.0)
 
     @property
     def recent(self) -> list[Happening]:
@@ -177,10 +179,6 @@ class Story:
         took = round(elapsed - since, 3) if tool is not None else None
         name = headline(tool) if tool is not None else None
         return Now(self.state.iteration, name, took, round(max(0.0, at - heard), 3))
-
-
-_LOOKED_AT = 3
-"""Journals in which the evidence of the last verification may be."""
 
 
 class RunRecords:
@@ -221,16 +219,11 @@ class RunRecords:
         return None
 
     def evidence(self, about: Metadata) -> EvidenceView | None:
-        """The newest evidence since the last reset: of the newest run, or of the run that the metadata names. The
-        number of runs does not matter: it costs the same after a thousand. A dry run is no evidence, and a `verify`
-        that judged nothing leaves what stood before."""
+        """The newest evidence since the last reset: of the newest run, or of the run that the metadata names. A dry run
+        is no evidence, and a `verify` that judged nothing leaves what stood before."""
         newest = self.newest()
-        runs = [newest.run] if newest is not None else []
-        if about.verified_by in self.runs:
-            # A run that goes on with a killed one may have taken over its proof: then the evidence is there.
-            at = self.runs.index(about.verified_by)
-            runs += reversed(self.runs[max(0, at + 1 - _LOOKED_AT) : at + 1])
-        proofs = (self.story(run).last_proof for run in runs if run > about.reset_after)
+        runs = [newest.run if newest is not None else "", about.verified_by]
+        proofs = (self.story(run).last_proof for run in runs if run in self.runs and run > about.reset_after)
         found = [proof for proof in proofs if proof is not None and not proof.dry_run]
         counts = (one for one in found if one.is_judged or one.purpose == "run" or self.is_under_way(one.run))
         return next(counts, found[0] if found else None)

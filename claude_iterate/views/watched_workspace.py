@@ -1,7 +1,4 @@
-"""A workspace that is being watched: its newest run is followed as it grows, and shown as lines.
-
-The lines are the same for the full screen of `watch` and for plain output; the dashboard shows the same words.
-"""
+"""A workspace that is being watched: its newest run, followed as it grows, in the words of `watch` and dashboard."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""How a workspace stands, its row in `list`, and all there is to know of it for `show`. Reads, never writes.
-
-The metadata, the lock and each journal are read once; only the newest journals are folded, so the cost does not grow
-with the number of runs. Everything that shows a workspace starts here.
-"""
+"""How a workspace stands, its row in `list`, and all there is to know of it for `show`. Only the newest journals are
+folded, so the cost does not grow with the number of runs."""
 
 from __future__ import annotations
 
@@ -54,11 +51,8 @@ class WorkspaceState(msgspec.Struct, frozen=True):
 
     @classmethod
     def load(cls, about: Metadata, records: RunRecords) -> WorkspaceState:
-        """Whether the workspace runs, and if not how its last run left it.
-
-        The lock and the journals are asked only if the metadata says `running`, as it is then as old as the start of
-        the run, or if there are runs that it does not know.
-        """
+        """Whether the workspace runs, and if not how its last run left it. Lock and journals are asked only if the
+        metadata says `running`, and is as old as the start of the run, or if there are runs that it does not know."""
         layout, said_running, run = records.layout, about.is_running, None
         if said_running or metadata.has_newer_runs(about, layout):
             about = refresh_from_journals(layout, about, lambda run: records.story(run).state)

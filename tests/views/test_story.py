@@ -69,7 +69,7 @@ def test_a_night_is_told() -> None:
     assert (again.files, again.commits, again.tests) == (FileCounts(1, 2, 3), 1, TestsView(41, 2))
     assert again.moved == ("commits", "files")
     assert (now.number, now.outcome, now.tools, now.duration) == (2, "unfinished", 1, 1.0)
-    assert [(wait.why, wait.began, wait.ended, wait.by) for wait in story.waits] == [("usage_limit", 9.0, 10.0, "time")]
+    assert [(wait.why, wait.duration, wait.by) for wait in story.waits] == [("usage_limit", 1.0, "time")]
     assert (story.wait_count, story.waited) == (1, 1.0)
     assert story.last_proof is not None
     assert [(check.command, check.code) for check in story.last_proof.checks] == [("true", 1)]

@@ -1,7 +1,4 @@
-"""The page of a run on the dashboard. The run is followed once for all who look, and drawn when something changed.
-
-All lists have an end, so neither the page nor what is sent to it grows with the run.
-"""
+"""The page of a run on the dashboard, drawn when something changed. All lists have an end, so it does not grow."""
 
 from __future__ import annotations
 
