@@ -268,8 +268,6 @@ WAITS = {
     "failures": "A pause after the failure",
 }
 """What is said of a wait."""
-_LONG = 60.0
-"""Seconds; for a longer wait it is worth saying how to end it."""
 
 
 def wait_started(event: events.WaitStarted, at: float, state: RunState) -> list[str]:
@@ -300,4 +298,4 @@ def _afterwards(event: events.WaitStarted, state: RunState) -> str:
 
 
 def _sooner(event: events.WaitStarted, at: float, name: str) -> str:
-    return f" To try now: claude-iterate retry {name}" if event.until - at > _LONG else ""
+    return f" To try now: claude-iterate retry {name}" if event.until - at > 60 else ""  # a short wait ends by itself

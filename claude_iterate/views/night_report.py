@@ -127,8 +127,6 @@ def _sentence(view: RunView) -> str:
     if view.state == "running":
         number = f", iteration {view.iteration}" if view.iteration else ""
         return f"The run is under way: {view.condition}{number}."
-    if view.state == "unfinished":
-        return "The run was killed before its end."
     return view.cause if view.cause.endswith((".", "!", "?")) else f"{view.cause}."
 
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from claude_iterate.core.formats import age, clip, cost, duration, moment, one_line
 from claude_iterate.core.rules import breaker
 from claude_iterate.core.rules.endings import with_words
-from claude_iterate.core.rules.next_steps import continue_command, rename_workspace
+from claude_iterate.core.rules.next_steps import KILLED, continue_command, rename_workspace
 from claude_iterate.core.sanitize import sanitize_terminal
 from claude_iterate.core.settings.modes import stop_settings
 from claude_iterate.core.state.condition import condition, items_done, recorded_settings
@@ -171,7 +171,7 @@ def ending(seen: Seen) -> tuple[str, str]:
         if seen.condition == "copy":
             return COPIED, f"claude-iterate reset {seen.name}"
         step = rename_workspace(continue_command(story.state), story.started.workspace, seen.name)
-        return "The run was killed: its journal has no end.", step
+        return f"{KILLED}.", step
     ended = with_words(story.state.finished, story.state)
     since = seen.condition not in (condition(story.state, alive=False), "planned")
     return f"Its last run: {ended.cause}" if since else ended.cause, "" if seen.condition == "new_task" else ended.next

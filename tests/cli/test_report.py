@@ -139,7 +139,7 @@ def test_a_run_without_an_end_says_so(typed: Type, layout: Layout) -> None:
     started = beginning(RUN)
     write(layout, RUN, [started, IterationStarted(1)])
     text = typed("report", "w", "--format", "md", "-o", "-").out
-    assert "The run was killed before its end." in text
+    assert "The run was killed: its record has no end." in text
     assert "Nothing was proven" in text
 
 

@@ -8,6 +8,7 @@ import time
 import msgspec
 
 from claude_iterate.core.formats import cost, plural
+from claude_iterate.core.rules.next_steps import KILLED
 from claude_iterate.core.state.condition import items_done
 from claude_iterate.core.tones import state_words, tone
 from claude_iterate.text import local_times
@@ -88,7 +89,7 @@ def _idle_card(row: WorkspaceRow, at: float) -> Card:
         local_times.day_and_time(row.last_run, at) if row.last_run else "",
     ]
     done, total = (row.progress.completed, row.progress.total) if row.progress is not None else (0, 0)
-    killed = f"The run was killed.{f' Continue: {row.next}' if row.next else ''}" if row.state == "killed" else ""
+    killed = f"{KILLED}. {f'Continue: {row.next}' if row.next else ''}" if row.state == "killed" else ""
     return Card(
         row.name,
         state_words(row.state, row.known_by),
