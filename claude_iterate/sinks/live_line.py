@@ -12,7 +12,7 @@ from claude_iterate.core.state.condition import items_done
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.sinks.safe_stream import Output
 from claude_iterate.text import run_lines
-from claude_iterate.text.run_lines import words_for
+from claude_iterate.text.run_lines import WAITS
 from claude_iterate.text.tool_lines import headline
 
 PAUSE = 0.2
@@ -94,7 +94,7 @@ class LiveLine:
         """What the run does or waits for, and for how long."""
         if state.wait is not None:
             left = min(state.wait.until - self._wall(), state.waiting.ends - now)
-            return f"{words_for(state.wait.why).doing}:", f" {age(left)} left{self._key('r tries now')}"
+            return f"{WAITS.get(state.wait.why, state.wait.why)}:", f" {age(left)} left{self._key('r tries now')}"
         call = state.call
         if call is None:
             return ("paused", self._key("p resumes")) if state.paused else ("", "")

@@ -1,7 +1,4 @@
-"""What Claude prints as lines: the verbose console and the log show the same, with different limits.
-
-Found by the type of the event. `Transcript` adds the little memory that turns the lines of single events into a text.
-"""
+"""What Claude prints as lines: the verbose console and the log show the same, with different limits."""
 
 from __future__ import annotations
 
@@ -89,7 +86,10 @@ def _session(event: events.SessionOpened) -> list[str]:
 def _result(event: events.ResultReported) -> list[str]:
     tokens = event.tokens
     read = tokens.input + tokens.cache_read + tokens.cache_creation
-    what = f"❌ Result: {_failure(event)}" if event.is_error else f"■ Result: {event.subtype or 'unknown'}"
+    # An API error comes with the subtype `success`.
+    kind = event.subtype if event.subtype.startswith("error") else "error"
+    status = f" (HTTP {event.api_error_status})" if event.api_error_status else ""
+    what = f"❌ Result: {kind}{status}" if event.is_error else f"■ Result: {event.subtype or 'unknown'}"
     took = [duration(event.duration_ms / 1000)] if event.duration_ms else []
     figures = [plural(event.turns, "turn"), *took, money(event.cost_usd), f"{read:,} tokens in, {tokens.output:,} out"]
     block = [" · ".join([what, *figures])]
@@ -99,12 +99,6 @@ def _result(event: events.ResultReported) -> list[str]:
             block += [indent_text(text.strip())] if text.strip() else []
     block += [f"   ⚠ Denied: {denial.tool} {one_line(denial.detail)}".rstrip() for denial in event.denials]
     return block
-
-
-def _failure(event: events.ResultReported) -> str:
-    # An API error comes with the subtype `success`.
-    kind = event.subtype if event.subtype.startswith("error") else "error"
-    return f"{kind} (HTTP {event.api_error_status})" if event.api_error_status else kind
 
 
 def _cut_mark(characters: int) -> list[str]:

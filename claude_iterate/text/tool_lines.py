@@ -21,17 +21,6 @@ SHORT = 80
 READ_LINES, OUTPUT_LINES, VALUE_LENGTH = 15, 20, 200
 """What the console shows of a file that was read, of a tool's output, and of a value of its input. The log has all."""
 _FILES = frozenset({"file_path", "notebook_path", "path"})
-LABELS = {
-    "file_path": "File",
-    "notebook_path": "File",
-    "path": "Path",
-    "pattern": "Pattern",
-    "command": "Command",
-    "description": "Description",
-    "prompt": "Prompt",
-    "query": "Query",
-    "url": "URL",
-}
 
 
 def call_lines(call: ToolCalled, whole: bool) -> list[str]:
@@ -44,7 +33,7 @@ def call_lines(call: ToolCalled, whole: bool) -> list[str]:
         block += special(call.input)
     for key, value in call.input.items():
         if key not in shown:
-            block += _value(LABELS.get(key, key), _text(value), whole)
+            block += _value(key[:1].upper() + key[1:].replace("_", " "), _text(value), whole)
     if call.name == "Write" and whole and call.input.get("content"):
         block += indent_head(_text(call.input["content"]).removesuffix("\n"), None, DEEPER)
     return block
@@ -186,14 +175,9 @@ def _read_result(answer: ToolAnswered, whole: bool) -> list[str]:
 
 
 def _number_line(line: str) -> str:
-    """Claude Code separates number and text with a tab; older versions with an arrow after a padded number."""
+    """Claude Code separates number and text with a tab."""
     number, found, text = line.partition("\t")
-    if not (found and number.isdecimal()):
-        number, found, text = line.partition("\t" if found and number.strip().isdecimal() else "→")
-        number = number.strip()
-        if not (found and number.isdecimal()):
-            return f"       | {line}"
-    return f"{number:>6} | {text}"
+    return f"{number.strip():>6} | {text}" if found and number.strip().isdecimal() else f"       | {line}"
 
 
 def _command_end(facts: Mapping[str, object]) -> list[str]:

@@ -142,7 +142,7 @@ def test_a_workspace_that_is_held_up_says_so(typed: Type, project: Project) -> N
     clock = datetime.fromtimestamp(until, UTC).astimezone().strftime("%H:%M")
     assert re.search(rf"waiting until .*{clock}", text)
     assert "Now: waiting until " in shown
-    assert f" {clock} (usage limit)" in shown
+    assert f" {clock}: Usage limit reached" in shown
 
 
 def test_empty_project_is_an_empty_list(typed: Type) -> None:
@@ -215,15 +215,15 @@ def test_every_action_is_a_command() -> None:
 
 
 def test_progress_without_a_report_is_that_of_the_last_run(typed: Type, project: Project) -> None:
-    """`show` says what `list` says; with a report, how many items remain."""
+    """`show` says what `list` says, how many items remain, and what was reported last."""
     layout = project.create("w")
     status = Status(False, 3, 5)
     events = (IterationStarted(1), IterationFinished(1, Outcome(Kind.OK), status), RunFinished("stopped"))
     journal(layout, *events)
     assert "3/5" in typed("list").out
-    assert "Progress: 3/5 items, as the last run counted them\n" in typed("show", "w").out
+    assert "Progress: 3/5 items\n  2 items remaining\n" in typed("show", "w").out
     layout.status.write_text('{"complete": false, "progress": {"completed": 4, "total": 5}}')
-    assert "Progress: 4/5 items\n  1 item remaining\n" in typed("show", "w").out
+    assert "Last report: 4/5 items\n" in typed("show", "w").out
 
 
 def test_settings_are_shown_with_origin_and_without_secrets(typed: Type, project: Project, folder: Path) -> None:

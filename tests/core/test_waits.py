@@ -57,7 +57,7 @@ def test_a_rate_limit_is_not_told_as_an_overload() -> None:
     assert isinstance(overloaded, WaitStarted)
     assert (overloaded.why, overloaded.until) == (Why.TRANSIENT, verdict.until)
     assert "rate limit" in run_lines.wait_started(verdict, 0.0, RunState())[0]
-    assert {*run_lines.WORDS} == {*Why}
+    assert {*run_lines.WAITS} == {*Why}
 
 
 def test_a_limit_is_awaited_with_its_margin() -> None:

@@ -30,7 +30,7 @@ def test_show_tells_what_a_run_waits_for(loop: Loop) -> None:
     process = loop.waiting()
     assert loop.call("pause", "my-task").code == 0
     shown = loop.call("show", "my-task").out
-    assert re.search(r"running now \(.*\), waiting until .* \(usage limit\), paused", shown)
+    assert re.search(r"Now: waiting until .*: Usage limit reached, paused", shown)
     told = loop.document("show", "my-task")["lastRun"]
     assert (told["waiting"]["for"], told["paused"]) == ("usage_limit", True)
     assert "my-task continues when the wait is over." in loop.call("resume", "my-task").out

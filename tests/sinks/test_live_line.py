@@ -91,7 +91,7 @@ def test_a_wait_is_counted_down_on_the_wall() -> None:
     shown = Screen(err.getvalue()).rows
     assert "Still waiting until " in shown[2]
     assert shown[2].endswith("(1h 00m). To try now: claude-iterate retry my-task")
-    assert shown[-1].endswith("waiting for the usage limit: 1h 00m left")
+    assert shown[-1].endswith("Usage limit reached: 1h 00m left")
     wall[0] += 3000
     console.tick(5)
     assert Screen(err.getvalue()).rows[-1].endswith(": 10m 00s left")

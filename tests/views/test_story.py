@@ -69,10 +69,10 @@ def test_a_night_is_told() -> None:
     assert (again.files, again.commits, again.tests) == (FileCounts(1, 2, 3), 1, TestsView(41, 2))
     assert again.moved == ("commits", "files")
     assert (now.number, now.outcome, now.tools, now.duration) == (2, "unfinished", 1, 1.0)
-    assert [(wait.why, wait.began, wait.ended, wait.by) for wait in story.waits] == [("usage_limit", 9.0, 10.0, "time")]
+    assert [(wait.why, wait.duration, wait.by) for wait in story.waits] == [("usage_limit", 1.0, "time")]
     assert (story.wait_count, story.waited) == (1, 1.0)
-    assert story.proofs.last is not None
-    assert [(check.command, check.exit_code) for check in story.proofs.last.checks] == [("true", 1)]
+    assert story.last_proof is not None
+    assert [(check.command, check.code) for check in story.last_proof.checks] == [("true", 1)]
     assert story.said == "All done."
     assert condition(story.state, alive=True) == "running"
     assert condition(story.state, alive=False) == "killed"
@@ -85,7 +85,7 @@ def test_the_last_things_are_lines() -> None:
     found = {(row.event, row.iteration): row.text for row in Story(RUN, entries(*NIGHT)).recent}
     assert found["RunStarted", 0] == "Starting w (loop mode, at most 9 iterations)"
     assert found["ToolCalled", 2] == "🔧 Read b.py"
-    assert found["ToolAnswered", 1] == "❌ Bash: boom"
+    assert found["ToolAnswered", 1] == "❌ Bash failed: boom"
     assert found["Said", 1] == "All done."
     assert "SessionOpened" not in {event for event, _ in found}
     assert all("\n" not in line and len(line) <= 200 for line in found.values())

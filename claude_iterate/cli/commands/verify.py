@@ -52,7 +52,7 @@ def command(invocation: Invocation, /, name: str, report_path: str | None, show_
     report = _report_path(layout, report_path, given["dry_run"]) if report_path else ""
     request = options.run_request(invocation, "verify", report=report, **given)
     done = launch(project, layout, request, TerminalUser())
-    proof = RunRecords(layout).story(done.run).proofs.last or EvidenceView(done.run)
+    proof = RunRecords(layout).story(done.run).last_proof or EvidenceView(done.run)
     text = _report(proof) if show_report or output.wants_json() else None
     changed = done.state.finished is not None and done.state.finished.known_by == CHANGED
     code = done.exit_code or int(changed)

@@ -18,7 +18,7 @@ PAUSE = 0.5
 """Seconds between two looks."""
 _LINGERS = 30.0
 """Seconds that a follower keeps drawing after its last page was closed: a reload comes back."""
-NOTHING = Drawn("", {}, whole=False)
+NOTHING = Drawn("", {})
 """What a browser shows before anything was drawn for it."""
 
 
@@ -63,10 +63,9 @@ class PageFollower:
             if shown != self.drawn:
                 self.drawn = shown
                 self._wake()
-            if self.drawn.whole:
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._nudge.wait(), PAUSE)
-                self._nudge.clear()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._nudge.wait(), PAUSE)
+            self._nudge.clear()
         self.close()
 
     def _wake(self) -> None:
@@ -109,7 +108,7 @@ def change(before: Drawn, now: Drawn) -> dict[str, Any]:
 def _with_problem(before: Drawn, problem: Exception) -> Drawn:
     """The page as it was, and what went wrong."""
     text = f"The dashboard cannot read this at the moment: {type(problem).__name__}: {problem}"
-    return replace(before, panels={**before.panels, "problem": panel("run_panels", "problem", text=text)}, whole=True)
+    return replace(before, panels={**before.panels, "problem": panel("run_panels", "problem", text=text)})
 
 
 class PageFollowers:
