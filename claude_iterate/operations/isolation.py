@@ -17,7 +17,8 @@ from claude_iterate.agent.command.command_line import claude_environment, enviro
 from claude_iterate.agent.command.sandbox import Sandbox
 from claude_iterate.core.events import RunStarted, Warned, WorktreeMade
 from claude_iterate.core.settings.declared import Settings
-from claude_iterate.engine.run_request import PreparedRun, RunRequest
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.engine.run_request import PreparedRun
 from claude_iterate.errors import AgentProblem, UsageProblem, WorkspaceProblem
 from claude_iterate.project import worktrees
 from claude_iterate.project.git import Git, GitProblem
@@ -37,23 +38,22 @@ def wants_worktree(run: PreparedRun) -> bool:
     return bool(run.settings.worktree) and not run.request.dry_run and run.request.purpose in _WITH_WORKTREE
 
 
-def name_branch(layout: Layout, request: RunRequest) -> RunRequest:
-    """A `verify` whose next step, a run, leads to the worktree that the last run worked in."""
-    last = journal_reader.last_run(layout, ("run",)) if request.purpose == "verify" else None
-    made = last[1].worktree.made if last is not None else None
-    return request if made is None else replace(request, command_line=replace(request.command_line, branch=made.branch))
+def _last_in_worktree(layout: Layout) -> tuple[str, RunState, WorktreeMade] | None:
+    """The last run and the worktree that it worked in; None if it worked in the project."""
+    run, state = journal_reader.last_run(layout, ("run",)) or ("", RunState())
+    made = state.worktree.made
+    return (run, state, made) if made is not None else None
 
 
 def find_worktree(run: PreparedRun) -> Worktree | None:
     """Where the run is to work; None: in the project. A WorkspaceProblem when it cannot; nothing is written yet."""
-    wanted = run.settings.worktree
-    if not wanted or not wants_worktree(run):
+    if not wants_worktree(run):
         _refuse_elsewhere(run)
         return None
     environ = run.project.environ
     if run.settings.sandbox.kind != "none":
         environ = environment_outside(environ, [str(run.project.root)])
-    return worktrees.find(run.project.root, run.name, wanted, environ)
+    return worktrees.find(run.project.root, run.name, str(run.settings.worktree), environ)
 
 
 def _refuse_elsewhere(run: PreparedRun) -> None:
@@ -61,32 +61,26 @@ def _refuse_elsewhere(run: PreparedRun) -> None:
     worked."""
     if run.request.dry_run or run.request.purpose not in _WITH_WORKTREE:
         return
-    layout, program = run.layout, run.request.command_line.program
-    folder = layout.root / "claude-iterate" / "worktrees" / layout.name
-    if run.request.purpose == "run" and not os.path.isdir(folder):  # noqa: PTH112 - Path.is_dir may raise
+    layout, line = run.layout, run.request.command_line
+    if (last := _last_in_worktree(layout)) is None:
         return
-    last = journal_reader.last_run(layout, ("run",))
-    made = last[1].worktree.made if last is not None else None
-    if last is None or made is None:
-        return
-    is_there = os.path.isdir(made.path)  # noqa: PTH112 - as above
+    before, state, made = last
+    words = [word for option in line.options for word in option]
+    is_there = os.path.isdir(made.path)  # noqa: PTH112 - Path.is_dir may raise
     if run.request.purpose == "verify":
         merge = worktrees.remains(run.project.root, made.path, made.branch, run.project.environ).merge
         if merge or is_there:
-            options = (word for option in run.request.command_line.options for word in option)
-            there = shlex.join([*program, "verify", layout.name, f"--worktree={made.branch}", *options])
+            there = line.command("verify", layout.name, f"--worktree={made.branch}", *words)
             raise WorkspaceProblem(
                 f"The last run of {layout.name} worked in a worktree, on the branch {made.branch}: its work is not"
                 " here.",
                 f"Prove it there: {there}" + (f"; or merge it first: {merge}" if merge else ""),
             )
-    elif is_there and last[1].finished is None and metadata.read(layout.metadata).reset_after < last[0]:
-        words = [word for option in run.request.command_line.options for word in option]
-        there = run.command(f"--worktree={made.branch}", *words)
+    elif is_there and state.finished is None and metadata.read(layout.metadata).reset_after < before:
+        there, forget = run.command(f"--worktree={made.branch}", *words), line.command("reset", layout.name)
         raise WorkspaceProblem(
             f"The run of {layout.name} that was killed worked in a worktree, on the branch {made.branch}: not here.",
-            f"Continue there: {there}; or forget it and start here: {shlex.join(program)} reset {layout.name}, then run"
-            " it.",
+            f"Continue there: {there}; or forget it and start here: {forget}, then run it.",
         )
 
 
@@ -126,9 +120,8 @@ def place_warnings(run: PreparedRun, tree: Worktree | None) -> list[Warned]:
 
 def _is_of_another_task(run: PreparedRun, tree: Worktree) -> bool:
     """The last run did not work on this branch, or its instructions were others."""
-    last = journal_reader.last_run(run.layout, ("run",))
-    made = last[1].worktree.made if last is not None else None
-    if last is None or made is None or made.branch != tree.branch:
+    last = _last_in_worktree(run.layout)
+    if last is None or last[2].branch != tree.branch:
         return True
     return task_file.is_another(run.layout.instructions, last[1].run.task)
 

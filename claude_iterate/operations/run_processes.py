@@ -229,9 +229,10 @@ def _perform(order: bytes, source: int, user: _NonInteractiveUser) -> Ended:
     flags = layer_from_document("flag", "command line", start.project_settings) if start.project_settings else None
     project = Project(Path(start.root), os.environ, flags)
     layout = project.layout(start.workspace)
-    if (left := run_checks.leave_completed(project, layout, start.request, user)) is not None:
-        return Ended(left.exit_code)
-    done = launch(project, layout, start.request, user)
+    asked = run_checks.leave_completed(project, layout, start.request, user)
+    if isinstance(asked, run_checks.CompletedTask):
+        return Ended(asked.exit_code)
+    done = launch(project, layout, asked, user)
     return Ended(done.exit_code, done.run)
 
 
