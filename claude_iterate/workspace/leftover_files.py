@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 from claude_iterate.system import processes
-from claude_iterate.workspace import journal_reader, templates
+from claude_iterate.workspace import templates
 from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.files.untrusted_files import find_abandoned, is_untouched
 from claude_iterate.workspace.layout import Layout
@@ -18,11 +18,6 @@ from claude_iterate.workspace.layout import Layout
 _MADE = re.compile(r"\.(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)\.[a-z0-9_]{8}")
 _DELETED = re.compile(r"\.(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)\.deleted\.(?P<pid>\d+)")
 _CONTENTS = frozenset({"working", "runs", "TODO.md", "INSTRUCTIONS.md", ".metadata.json"})
-
-
-def half_made_runs(layout: Layout) -> list[Path]:
-    """Folders of runs that were killed before their first entry. Call this only while the workspace is not running."""
-    return [layout.runs / run for run in layout.run_ids() if _is_half_made(layout, run)]
 
 
 def abandoned_in_workspace(layout: Layout, remove: bool = False) -> list[Path]:
@@ -55,18 +50,6 @@ def _hidden_folders(folder: Path) -> tuple[dict[Path, re.Match[str]], dict[Path,
     folders = [path for path in hidden if untrusted_files.is_folder(path)]
     deleted = {path: found for path in folders if (found := _DELETED.fullmatch(path.name))}
     return deleted, {path: found for path in folders if path not in deleted and (found := _MADE.fullmatch(path.name))}
-
-
-def _is_half_made(layout: Layout, run: str) -> bool:
-    """No entry in the journal and no output of Claude: there is nothing to lose. Nor is there in a dry run's copy."""
-    path, copy = layout.journal(run), layout.dry_run_copy(run)
-    try:
-        if path.is_file() and next(journal_reader.read(path), None) is not None:
-            return False
-        files = [file for file in (layout.runs / run).rglob("*") if not file.is_dir() or file.is_symlink()]
-        return all(file == path or copy in file.parents or file.lstat().st_size == 0 for file in files)
-    except OSError:
-        return False
 
 
 def _looks_like_ours(path: Path) -> bool:
