@@ -247,8 +247,6 @@ def _end_with(source: int) -> None:
 _LOOK = 0.1
 _PROBE = 30.0
 """Seconds that the others wait longer where the end of a limit is not known: one run finds out for all."""
-_APART = 5.0
-"""Seconds between the others, if that one has not found out by then: the first of them does it for the rest."""
 
 
 class OneRun:
@@ -317,7 +315,6 @@ class ManyRuns:
         self._signals: list[str] = []
         self._stopping = ""
         self._held: HeldBack | None = None
-        self._apart = 0.0
         self.runs = [OneRun(layout) for layout in layouts]
 
     @property
@@ -370,17 +367,16 @@ class ManyRuns:
         outcome = met.state.last_outcome
         known = outcome is not None and outcome.resets_at is not None
         met.knows_of = self._held = HeldBack(met.name, wait.until + (0.0 if known else _PROBE), wait.detail)
-        self._apart = 0.0 if known else _APART
 
     def _tell_others(self) -> None:
         """Tell the runs that do not know of the limit yet; one that has just begun, as soon as it has a name."""
         held = self._held
-        for place, run in enumerate(self.runs):
+        for run in self.runs:
             if held is None or run.knows_of is held or not run.run or run.ended is not None:
                 continue
-            run.knows_of, until = held, held.until + self._apart * place
+            run.knows_of = held
             with contextlib.suppress(ExpectedError):  # its folder is gone, and it ends by itself
-                control.post(run.layout, run.run, control.HOLD, by=held.by, until=until, detail=held.detail)
+                control.post(run.layout, run.run, control.HOLD, by=held.by, until=held.until, detail=held.detail)
 
     def _let_go(self) -> None:
         for process in self._live():
