@@ -74,8 +74,7 @@ def write(
 ) -> Layout:
     """Write them; a workspace that does not exist is made. The old ones are kept as INSTRUCTIONS.md.bak."""
     if layout is None:
-        layout = project.create(name, mode, settings, instructions=text)
-        mode, settings = None, {}
+        return project.create(name, mode, settings, instructions=text)
     with run_lock.hold(layout.lock, name, "setup"), explain_write_errors(name, layout.folder):
         if layout.instructions.exists() and layout.instructions.read_bytes() != text:
             untrusted_files.write_bytes(layout.folder / "INSTRUCTIONS.md.bak", layout.instructions.read_bytes())

@@ -31,7 +31,6 @@ from claude_iterate.workspace.run_folder import control, run_lock
 from claude_iterate.workspace.run_folder.run_lock import LIVES
 
 _PATIENCE = 30.0
-_MOMENT = 3.0
 _POLL = 0.05
 
 
@@ -113,7 +112,7 @@ class AttachedRun:
         self._console = console
         self._journal = JournalFollower(layout.journal(run), WHOLE)
         self._last: Entry | None = None
-        self._open: list[str] = []
+        self._asked: list[str] = []
         self.state = RunState()
         """What its entries come to so far."""
 
@@ -134,7 +133,6 @@ class AttachedRun:
         alive = self._holds()  # asked before reading, so that the last entries are not missed
         self._console.behind = not live
         self._show_news()
-        self._take_answers()
         if live and self._last is not None and self.finished is None:
             self._console.tick(self._last.elapsed + max(0.0, time.time() - self._last.at))
         return alive and self.finished is None
@@ -146,16 +144,14 @@ class AttachedRun:
 
     def ask(self, verb: str, now: bool = False) -> None:
         """Make a request. What the run says to it comes by its journal."""
-        self._open.append(control.post(self._layout, self._run, verb, now))
+        self._asked.append(control.post(self._layout, self._run, verb, now))
 
     def close(self) -> None:
-        """Leave the terminal clean, and no file of ours. A request stays only if the run is suspended: it finds it."""
-        deadline = time.monotonic() + _MOMENT
-        while self._open and self._holds() and time.monotonic() < deadline:
-            self._take_answers()
-            time.sleep(_POLL)
-        for identity in self._open if self._open and not self._holds() else ():
-            control.withdraw(self._layout, identity)
+        """Leave the terminal clean, and no request that nobody will find."""
+        is_over = bool(self._asked) and not self._holds()
+        for identity in self._asked:
+            if is_over:
+                control.withdraw(self._layout, identity)
             control.take_answer(self._layout, identity)
         self._console.close()
 
@@ -164,11 +160,6 @@ class AttachedRun:
         deadline = time.monotonic() + _PATIENCE
         while self._holds() and time.monotonic() < deadline:
             time.sleep(_POLL)
-
-    def _take_answers(self) -> None:
-        for identity in [known for known in self._open if control.is_taken(self._layout, known)]:
-            control.take_answer(self._layout, identity)
-            self._open.remove(identity)
 
     def _holds(self) -> bool:
         holder = run_lock.holder(self._layout.lock)

@@ -66,15 +66,10 @@ def _running(layout: Layout) -> tuple[str, int]:
     who = run_lock.holder(layout.lock)
     if who is None:
         raise WorkspaceProblem(f"Nothing runs in the workspace {name!r}.", f"Start it: claude-iterate run {name}")
-    if not who.pid:
-        busy = f"{name!r} is running, but its lock and its journal were deleted, so it cannot be asked."
-        hint = "It restores them when its iteration ends. To end it now, press Ctrl-C where it runs."
-        raise WorkspaceProblem(busy, hint)
-    run, pid = who.run, who.pid
-    if not run or not (layout.runs / run).is_dir():
-        busy = f"The workspace {name!r} is busy ({_printable(run) or 'unknown'}), but no run has begun."
+    if not who.run or not (layout.runs / who.run).is_dir():
+        busy = f"The workspace {name!r} is busy ({_printable(who.run) or 'unknown'}), but no run has begun."
         raise WorkspaceProblem(busy, "Try again in a moment.")
-    return run, pid
+    return who.run, who.pid
 
 
 def _await_answer(layout: Layout, run: str, identity: str) -> str:
