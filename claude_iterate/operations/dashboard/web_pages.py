@@ -184,9 +184,9 @@ class WebPages:
 
     def _follower(self, name: str, run: str) -> PageFollower:
         if not name:
-            return self.followers.of("/", lambda: WatchedProject(self._project))
+            return self.followers.of("/", WatchedProject(self._project).draw)
         layout = self._project.layout(name)
-        return self.followers.of(f"/workspaces/{name}/{run}", lambda: WatchedRun(layout, run))
+        return self.followers.of(f"/workspaces/{name}/{run}", WatchedRun(layout, run).draw)
 
 
 def _message(event: str, document: dict[str, Any]) -> str:
