@@ -159,7 +159,8 @@ def compose(project: Project, layout: Layout, request: RunRequest, goal: str | N
             code, after = _converse(project, layout, request, user)
         else:
             done = launch(project, layout, replace(request, prompt_values={"goal": goal}), user)
-            code, said, after = done.exit_code, done.last_words, _snapshot(done.agent_folder)
+            code, after = done.exit_code, _snapshot(done.agent_folder)
+            said = done.state.one_off.text if done.state.one_off is not None else ""
     composed = Composed(code, before, after, said)
     if request.dry_run and before is None and after is not None and not composed.problem:
         untrusted_files.write_bytes(layout.instructions, after.data)

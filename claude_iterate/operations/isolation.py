@@ -28,14 +28,8 @@ from claude_iterate.workspace.layout import Layout, named_folders
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import run_lock
 
-_WITH_WORKTREE = frozenset({"run", "verify"})
 _MOST_OTHERS = 200
 """Other workspaces that a sandbox keeps from Claude; each is a mount."""
-
-
-def wants_worktree(run: PreparedRun) -> bool:
-    """The run is to work in a worktree."""
-    return bool(run.settings.worktree) and not run.request.dry_run and run.request.purpose in _WITH_WORKTREE
 
 
 def _last_in_worktree(layout: Layout) -> tuple[str, RunState, WorktreeMade] | None:
@@ -47,20 +41,20 @@ def _last_in_worktree(layout: Layout) -> tuple[str, RunState, WorktreeMade] | No
 
 def find_worktree(run: PreparedRun) -> Worktree | None:
     """Where the run is to work; None: in the project. A WorkspaceProblem when it cannot; nothing is written yet."""
-    if not wants_worktree(run):
+    if run.request.dry_run or run.request.purpose not in {"run", "verify"}:
+        return None
+    if not run.settings.worktree:
         _refuse_elsewhere(run)
         return None
     environ = run.project.environ
     if run.settings.sandbox.kind != "none":
         environ = environment_outside(environ, [str(run.project.root)])
-    return worktrees.find(run.project.root, run.name, str(run.settings.worktree), environ)
+    return worktrees.find(run.project.root, run.name, run.settings.worktree, environ)
 
 
 def _refuse_elsewhere(run: PreparedRun) -> None:
     """A proof of the project says nothing about unmerged work in a worktree, and a killed run continues where it
     worked."""
-    if run.request.dry_run or run.request.purpose not in _WITH_WORKTREE:
-        return
     layout, line = run.layout, run.request.command_line
     if (last := _last_in_worktree(layout)) is None:
         return
@@ -101,7 +95,9 @@ def place_warnings(run: PreparedRun, tree: Worktree | None) -> list[Warned]:
         text = "The project has changes that are not committed. They are not in the worktree."
         hint = f"If the task needs them: claude-iterate stop {run.name}, commit, and run again."
         warned.append(Warned(text, hint))
-    if tree.found and _is_of_another_task(run, tree):
+    _, before, made = _last_in_worktree(run.layout) or ("", RunState(), None)
+    is_other = made is None or made.branch != tree.branch
+    if tree.found and (is_other or task_file.is_another(run.layout.instructions, before.run.task)):
         left = worktrees.remains(run.project.root, str(tree.top), tree.branch, run.project.environ)
         if left.merge:
             text = f"The run continues with work from before this task: {left.description}."
@@ -118,29 +114,19 @@ def place_warnings(run: PreparedRun, tree: Worktree | None) -> list[Warned]:
     return warned
 
 
-def _is_of_another_task(run: PreparedRun, tree: Worktree) -> bool:
-    """The last run did not work on this branch, or its instructions were others."""
-    last = _last_in_worktree(run.layout)
-    if last is None or last[2].branch != tree.branch:
-        return True
-    return task_file.is_another(run.layout.instructions, last[1].run.task)
-
-
 def _names_running_here(project: Project, layout: Layout) -> list[str]:
     """Workspaces that run in the project itself at this moment."""
     running = []
     for name in named_folders(project.workspaces_folder):
         other = Layout(project.root, project.workspaces_folder / name)
         holder = run_lock.holder(other.lock) if name != layout.name else None
-        if holder is not None and holder.run in other.run_ids() and _works_in_project(other, holder.run):
+        if holder is None or holder.run not in other.run_ids():
+            continue
+        first = [entry.event for entry in itertools.islice(journal_reader.milestones(other.journal(holder.run)), 5)]
+        is_real = any(isinstance(one, RunStarted) and one.purpose == "run" and not one.dry_run for one in first)
+        if is_real and not any(isinstance(event, WorktreeMade) for event in first):
             running.append(name)
     return running
-
-
-def _works_in_project(layout: Layout, run: str) -> bool:
-    first = [entry.event for entry in itertools.islice(journal_reader.milestones(layout.journal(run)), 5)]
-    is_real = any(isinstance(one, RunStarted) and one.purpose == "run" and not one.dry_run for one in first)
-    return is_real and not any(isinstance(event, WorktreeMade) for event in first)
 
 
 @contextlib.contextmanager

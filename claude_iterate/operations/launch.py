@@ -55,18 +55,15 @@ class RunResult(msgspec.Struct, frozen=True):
     agent_folder: Path
     report: Path
 
-    @property
-    def last_words(self) -> str:
-        """What Claude said last in a one-off call."""
-        return self.state.one_off.text if self.state.one_off else ""
-
 
 class Agent(msgspec.Struct, frozen=True):
-    """The Claude that a run calls: its version, the options that it knows, the sandbox that it is in."""
+    """The Claude that a run calls: its version, the options that it knows, the sandbox and the worktree that it is
+    in."""
 
     version: str
     known: Known = NOT_ASKED
     sandbox: Sandbox | None = None
+    tree: Worktree | None = None
 
 
 def launch(project: Project, layout: Layout, request: RunRequest, user: User) -> RunResult:
@@ -81,26 +78,25 @@ def launch(project: Project, layout: Layout, request: RunRequest, user: User) ->
             if run.settings.sandbox != sandbox:
                 agent = _find_claude(stack, run)
         run_checks.require_permissions(run, agent.version)
-        tree = isolation.find_worktree(run)
         with run_lock.hold(layout.lock, layout.name, "starting") as held:
             inherited = inherit(layout, request.purpose, request.dry_run, run.mode.name)
             before = run_checks.check_breaker(run, inherited)
-            return _start(run, held, agent, before, tree, cassette, user)
+            return _start(run, held, agent, before, cassette, user)
 
 
 def _find_claude(stack: contextlib.ExitStack, run: PreparedRun) -> Agent:
-    """The Claude that answers, in the sandbox that is asked for."""
-    about, elsewhere = (run.project, run.layout, run.settings), isolation.wants_worktree(run)
-    sandbox = stack.enter_context(isolation.open_sandbox(*about, run.request.dry_run, elsewhere))
+    """The Claude that answers, where it is to work, and in the sandbox that is asked for."""
+    tree, about = isolation.find_worktree(run), (run.project, run.layout, run.settings, run.request.dry_run)
+    sandbox = stack.enter_context(isolation.open_sandbox(*about, elsewhere=tree is not None))
     if run.request.checks_only:
-        return Agent("", sandbox=sandbox)
+        return Agent("", sandbox=sandbox, tree=tree)
     claude, asked = (run.settings.claude, run.project.environ, run.project.root), sandbox
     with contextlib.ExitStack() as afterwards:
         if sandbox is not None and sandbox.is_container:
             asked = replace(sandbox, run=f"version-{os.getpid()}")
             afterwards.callback(end_containers, sandbox.program, asked.run)  # it may have given no answer, and go on
         version = discovery.version(*claude, sandbox=asked)
-        return Agent(version, discovery.known_options(version, *claude, asked), sandbox)
+        return Agent(version, discovery.known_options(version, *claude, asked), sandbox, tree)
 
 
 def _ask(run: PreparedRun, user: User) -> PreparedRun:
@@ -122,12 +118,11 @@ def _start(
     held: run_lock.RunLock,
     agent: Agent,
     before: Inheritance,
-    tree: Worktree | None,
     cassette: Cassette | None,
     user: User,
 ) -> RunResult:
     """The lock is held, so this run is the only one that writes here."""
-    layout, request = run.layout, run.request
+    layout, request, tree = run.layout, run.request, agent.tree
     tidy_up(layout, request.dry_run)
     identity = new_run_id(layout)
     held.record(identity)
@@ -169,8 +164,6 @@ def make_spec(run: PreparedRun, identity: str, agent: Agent, before: Inheritance
     """What the run with this id is to do. It continues where `before` ended. Nothing is written."""
     project, layout, settings, request = run.project, run.layout, run.settings, run.request
     texts = TextSource(project, layout, settings, run.mode)
-    if not settings.limits.calls_per_hour:  # calls of earlier runs count only if a pace is set
-        before = replace(before, carried=replace(before.carried, calls=()))
     resumed = before.resumed
     if request.accept_changes:  # what earlier runs changed of the definition of the proof is forgotten
         resumed = replace(resumed, defined=None, changes=()) if resumed is not None else None

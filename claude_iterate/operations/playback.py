@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 import msgspec
 
-from claude_iterate.core.events import Entry, RunFinished, RunStarted
+from claude_iterate.core.events import Entry, RunStarted
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import stop_settings
 from claude_iterate.core.state.condition import recorded_settings
@@ -116,11 +116,6 @@ class AttachedRun:
         self.state = RunState()
         """What its entries come to so far."""
 
-    @property
-    def finished(self) -> RunFinished | None:
-        """How it ended, once it has."""
-        return self.state.finished
-
     def catch_up(self) -> None:
         """Show what happened before; the live line stands for now only."""
         self._console.behind = True
@@ -133,9 +128,9 @@ class AttachedRun:
         alive = self._holds()  # asked before reading, so that the last entries are not missed
         self._console.behind = not live
         self._show_news()
-        if live and self._last is not None and self.finished is None:
+        if live and self._last is not None and self.state.finished is None:
             self._console.tick(self._last.elapsed + max(0.0, time.time() - self._last.at))
-        return alive and self.finished is None
+        return alive and self.state.finished is None
 
     def _show_news(self) -> None:
         for entry in self._journal.entries():
@@ -166,5 +161,5 @@ class AttachedRun:
         if holder is None and self.state.started is not None:
             # Its folder, lock or journal may have been deleted: it puts them back when Claude has ended.
             started = self.state.started
-            return self.finished is None and run_lock.fate(started) == LIVES
+            return self.state.finished is None and run_lock.fate(started) == LIVES
         return holder is not None and holder.runs(self._run)

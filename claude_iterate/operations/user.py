@@ -27,7 +27,8 @@ class User(Protocol):
 
     @property
     def can_answer(self) -> bool:
-        """True when a question reaches the user and an answer comes back."""
+        """True when a question reaches the user and an answer comes back; else nothing is asked."""
+        return False
 
     def warn(self, text: str) -> None:
         """Show something that needs attention."""
@@ -35,15 +36,18 @@ class User(Protocol):
     def note(self, text: str) -> None:
         """Show something beside the result."""
 
-    def choose_permissions(self, suggested: tuple[str, ...], sandbox: str) -> dict[str, Any]:
+    def choose_permissions(self, suggested: tuple[str, ...], sandbox: str) -> dict[str, Any]:  # noqa: ARG002
         """Ask how much Claude may do; the answer is settings by dotted key. `suggested` are commands that the project's
         files name, `sandbox` is the kind of sandbox that works here, if any."""
+        return {}
 
-    def confirm(self, question: str) -> bool:
+    def confirm(self, question: str) -> bool:  # noqa: ARG002
         """Ask for a yes; Enter is a yes."""
+        return False
 
-    def ask_amount(self, question: str) -> float | None:
+    def ask_amount(self, question: str) -> float | None:  # noqa: ARG002
         """Ask for an amount in US dollars; Enter is none."""
+        return None
 
     def steering(self, spec: RunSpec) -> AbstractContextManager[RunSpec]:
         """The run with the user's keys or answers in it, for as long as it lasts."""
