@@ -232,7 +232,7 @@ def _workspace(project: Project, layout: Layout) -> Iterator[Finding]:
     if run_lock.holder(layout.lock) is None:
         if about is not None:
             yield from _last_run(layout, check, about)
-        yield from _left_behind(layout, check, _suspects(layout, about))
+        yield from _left_behind(layout, check)
 
 
 def _usability(project: Project, layout: Layout, check: str, about: Metadata) -> Iterator[Finding]:
@@ -254,25 +254,29 @@ def _usability(project: Project, layout: Layout, check: str, about: Metadata) ->
 
 
 def _last_run(layout: Layout, check: str, about: Metadata) -> Iterator[Finding]:
-    """The lock is free. A run that still seems to run was killed, or this is a copy of a workspace where it runs."""
-    for run in sorted(_runs_that_seem_alive(layout, about)):
+    """The lock is free. A run without an end was killed, or this is a copy of a workspace where it runs."""
+    run = next(journal_reader.newest_runs(layout, ("run",)), "")
+    if run <= about.reset_after or journal_reader.has_finished(layout.journal(run)):
+        return
+    if run_lock.is_copy(layout, run):
+        pid = run_lock.pid_of(layout, run)
+        fix = f"Wait for that one, or start over here: claude-iterate reset {layout.name}"
+        yield Finding(check, "warning", f"it is a copy of a workspace that is running now (pid {pid})", fix)
+    elif run_lock.fate_of(layout, run) != run_lock.LIVES:
+        # Nothing has to be fixed: the next run continues where it stopped.
+        step = f"claude-iterate run {layout.name}"
         started = journal_reader.beginning(layout.journal(run))
-        if journal_reader.has_finished(layout.journal(run)) or (started is not None and started.dry_run):
+        if started is not None and started.again:
+            step = rename_workspace(started.again, started.workspace, layout.name)
+        yield Finding(check, "warning", "its last run was killed", f"Continue: {step}")
+
+
+def _left_behind(layout: Layout, check: str) -> Iterator[Finding]:
+    """A run that ended normally ended its processes. To look through all processes for each of those would take
+    long."""
+    for run in layout.run_ids()[-1:]:
+        if journal_reader.has_finished(layout.journal(run)):
             continue
-        if run_lock.is_copy(layout, run):
-            pid = run_lock.pid_of(layout, run)
-            fix = f"Wait for that one, or start over here: claude-iterate reset {layout.name}"
-            yield Finding(check, "warning", f"it is a copy of a workspace that is running now (pid {pid})", fix)
-        elif run_lock.fate_of(layout, run) != run_lock.LIVES:
-            # Nothing has to be fixed: the next run continues where it stopped.
-            step = f"claude-iterate run {layout.name}"
-            if started is not None and started.again:
-                step = rename_workspace(started.again, started.workspace, layout.name)
-            yield Finding(check, "warning", "its last run was killed", f"Continue: {step}")
-
-
-def _left_behind(layout: Layout, check: str, runs: list[str]) -> Iterator[Finding]:
-    for run in runs:
         fate = run_lock.fate_of(layout, run)
         alive = find_leftovers(run) if fate != run_lock.LIVES else []
         if not alive:
@@ -288,13 +292,6 @@ def _left_behind(layout: Layout, check: str, runs: list[str]) -> Iterator[Findin
 
 def _end_processes(check: str, run: str) -> list[Finding]:
     return [Finding(check, "ok", f"ended {process}, of run {run}") for process in end_marked(run)]
-
-
-def _suspects(layout: Layout, about: Metadata | None) -> list[str]:
-    """Runs that may have left processes. A run that ended normally ended its own; to look through all processes for
-    each of those would take long."""
-    known = about is not None and about.last_run is not None
-    return sorted(_runs_that_seem_alive(layout, about) or set(layout.run_ids()[-1:] if not known else []))
 
 
 def _can_be_repaired(layout: Layout) -> bool:
@@ -320,13 +317,6 @@ def _stale_outside(project: Project) -> Iterator[Finding]:
     ):
         message = f"{path} was left incomplete by a killed command"
         yield Finding("leftovers", "warning", message, FIX, partial(_remove, "leftovers", path))
-
-
-def _runs_that_seem_alive(layout: Layout, about: Metadata | None) -> set[str]:
-    """Runs that seem to be alive: a run that ends normally says so, in its summary and in the lock file."""
-    said = {about.run.id} if about is not None and about.is_running else set()
-    in_lock = run_lock.holder_named_in(layout.lock).run
-    return (said | ({in_lock} if in_lock in layout.run_ids() else set())) - {""}
 
 
 def _bad_names(project: Project, known: set[str]) -> Iterator[Finding]:

@@ -32,13 +32,6 @@ _MOST_OTHERS = 200
 """Other workspaces that a sandbox keeps from Claude; each is a mount."""
 
 
-def _last_in_worktree(layout: Layout) -> tuple[str, RunState, WorktreeMade] | None:
-    """The last run and the worktree that it worked in; None if it worked in the project."""
-    run, state = journal_reader.last_run(layout, ("run",)) or ("", RunState())
-    made = state.worktree.made
-    return (run, state, made) if made is not None else None
-
-
 def find_worktree(run: PreparedRun) -> Worktree | None:
     """Where the run is to work; None: in the project. A WorkspaceProblem when it cannot; nothing is written yet."""
     if run.request.dry_run or run.request.purpose not in {"run", "verify"}:
@@ -56,11 +49,14 @@ def _refuse_elsewhere(run: PreparedRun) -> None:
     """A proof of the project says nothing about unmerged work in a worktree, and a killed run continues where it
     worked."""
     layout, line = run.layout, run.request.command_line
-    if (last := _last_in_worktree(layout)) is None:
+    folder = layout.root / "claude-iterate" / worktrees.FOLDER / layout.name
+    if run.request.purpose == "run" and not os.path.isdir(folder):  # noqa: PTH112 - Path.is_dir may raise
         return
-    before, state, made = last
+    before, state = journal_reader.last_run(layout, ("run",)) or ("", RunState())
+    if (made := state.worktree.made) is None:
+        return
     words = [word for option in line.options for word in option]
-    is_there = os.path.isdir(made.path)  # noqa: PTH112 - Path.is_dir may raise
+    is_there = os.path.isdir(made.path)  # noqa: PTH112 - as above
     if run.request.purpose == "verify":
         merge = worktrees.remains(run.project.root, made.path, made.branch, run.project.environ).merge
         if merge or is_there:
@@ -95,8 +91,8 @@ def place_warnings(run: PreparedRun, tree: Worktree | None) -> list[Warned]:
         text = "The project has changes that are not committed. They are not in the worktree."
         hint = f"If the task needs them: claude-iterate stop {run.name}, commit, and run again."
         warned.append(Warned(text, hint))
-    _, before, made = _last_in_worktree(run.layout) or ("", RunState(), None)
-    is_other = made is None or made.branch != tree.branch
+    _, before = journal_reader.last_run(run.layout, ("run",)) or ("", RunState())
+    is_other = before.worktree.made is None or before.worktree.made.branch != tree.branch
     if tree.found and (is_other or task_file.is_another(run.layout.instructions, before.run.task)):
         left = worktrees.remains(run.project.root, str(tree.top), tree.branch, run.project.environ)
         if left.merge:

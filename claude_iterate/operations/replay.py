@@ -86,18 +86,14 @@ class RecordedPace:
         """Wait until the moment of this entry has come; until then `tick` draws the live line again."""
         before = entry.elapsed if self._elapsed is None else self._elapsed
         gap = max(0.0, entry.elapsed - before)
-        if self._speed > 0 and gap > 0:
-            self._let_pass(entry, before, gap, min(gap / self._speed, self._longest), tick)
-        self._elapsed, self._wall = max(before, entry.elapsed), entry.at
-
-    def _let_pass(self, entry: Entry, before: float, gap: float, pause: float, tick: Callable[[float], None]) -> None:
-        """The clocks move evenly during the pause, however much was cut from it."""
+        pause = min(gap / self._speed, self._longest) if self._speed > 0 else 0.0
         parts = max(1, int(pause / _TICK))
-        for part in range(1, parts + 1):
+        for part in range(1, parts + 1) if pause > 0 else ():
             self._wait(pause / parts)
-            if part < parts:
+            if part < parts:  # the clocks move evenly during the pause, however much was cut from it
                 self._wall = entry.at - gap * (parts - part) / parts
                 tick(before + gap * part / parts)
+        self._elapsed, self._wall = max(before, entry.elapsed), entry.at
 
 
 def iteration_range(found: Iterable[Entry], number: int) -> range | None:

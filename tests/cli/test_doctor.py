@@ -84,8 +84,7 @@ def test_sick_workspaces_are_found(typed: Type, project: Project) -> None:
     for name in ("torn", "killed", "odd"):
         project.create(name)
     project.layout("torn").metadata.write_text("{")
-    killed = project.layout("killed").metadata
-    killed.write_text(json.dumps(json.loads(killed.read_text()) | {"run": {"id": RUN, "state": "running"}}))
+    record_run(project.layout("killed"), finished=False)
     odd = project.layout("odd").metadata
     odd.write_text(json.dumps(json.loads(odd.read_text()) | {"config": {"delay": "soon"}}))
     project.create("x").folder.rename(project.workspaces_folder / "_x")

@@ -40,6 +40,7 @@ def test_a_copy_does_not_touch_the_run_that_it_was_copied_from(loop: Loop, live:
     assert (refused.code, "claude-iterate reset copy" in refused.err) == (1, True)
     assert loop.call("verify", "copy").code == 1
     assert loop.call("reset", "copy").code == 0
+    assert "workspace copy" not in loop.call("doctor").out
     shown = loop.call("show", "copy").out
     assert ("Status: new" in shown, "Last run, before the reset" in shown) == (True, True)
     assert loop.call("run", "copy").code == 0
