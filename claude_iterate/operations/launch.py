@@ -164,6 +164,8 @@ def make_spec(run: PreparedRun, identity: str, agent: Agent, before: Inheritance
     """What the run with this id is to do. It continues where `before` ended. Nothing is written."""
     project, layout, settings, request = run.project, run.layout, run.settings, run.request
     texts = TextSource(project, layout, settings, run.mode)
+    if not settings.limits.calls_per_hour:  # calls of earlier runs count only if a pace is set
+        before = replace(before, carried=replace(before.carried, calls=()))
     resumed = before.resumed
     if request.accept_changes:  # what earlier runs changed of the definition of the proof is forgotten
         resumed = replace(resumed, defined=None, changes=()) if resumed is not None else None
