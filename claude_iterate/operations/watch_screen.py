@@ -84,6 +84,7 @@ class WatchScreen(App[None]):
         Binding("q", "quit", "Leave"),
         Binding("ctrl+c", "interrupt", "Leave", show=False, priority=True),
         Binding("question_mark", "explain", "Help"),
+        Binding("escape", "close_note", show=False),
     ]
     ENABLE_COMMAND_PALETTE = False
     TITLE = "claude-iterate"
@@ -226,14 +227,9 @@ class WatchScreen(App[None]):
                 self._answer("Noted for the next iteration.")
             except ExpectedError as problem:
                 self._answer(f"{problem.message} {problem.hint}".strip())
-        self._close_note()
+        self.action_close_note()
 
-    def on_key(self, event: object) -> None:
-        """Escape closes the question for a note."""
-        if getattr(event, "key", "") == "escape":
-            self._close_note()
-
-    def _close_note(self) -> None:
+    def action_close_note(self) -> None:
         field = self.query_one(Input)
         field.value = ""
         field.remove_class("asked")

@@ -42,15 +42,6 @@ class FullTexts(msgspec.Struct, frozen=True):
                         cleaned: events.StreamEvent = redactor.clean_event(event)  # type: ignore[assignment]
                         yield cleaned
 
-    @property
-    def is_cut(self) -> bool:
-        """The call printed more than is kept."""
-        if self.missing:
-            return False
-        with self.path.open("rb") as file:
-            file.seek(max(0, self.path.stat().st_size - 2 * len(CUT)))
-            return CUT.strip() in file.read()
-
 
 def full_texts(layout: Layout, run: str, call: str) -> FullTexts:
     """The raw output of a call, by its name in `raw/`."""

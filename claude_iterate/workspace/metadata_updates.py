@@ -63,14 +63,12 @@ def refresh_from_journals(layout: Layout, about: Metadata, read: Callable[[str],
     return about
 
 
-def catch_up(layout: Layout) -> str:
-    """Write down how runs ended that could not do so themselves. Returns the id of the last one, if it seemed to be
-    running, or nothing. Hold the lock."""
+def catch_up(layout: Layout) -> None:
+    """Write down how runs ended that could not do so themselves. Hold the lock."""
     before = metadata.read(layout.metadata)
     after = refresh_from_journals(layout, before)
     if after != before:
         metadata.write(layout.metadata, after)
-    return after.run.id if before.is_running and not after.is_running else ""
 
 
 def _with_run(about: Metadata, short: RunSummary, state: RunState, layout: Layout) -> Metadata:

@@ -1,4 +1,4 @@
-"""A recorded call becomes steps of the fake: where each report stood, how the call ended, what was there before."""
+"""A recorded call becomes steps of the fake: where each report stood, how the call ended."""
 
 from __future__ import annotations
 
@@ -57,7 +57,6 @@ def test_what_came_beside_stands_between_the_lines(tmp_path: Path) -> None:
         {"status": {"complete": True, "progress": {"completed": 2, "total": 2}, "summary": "all"}},
         {"exit": 0},
     ]
-    assert calls.report == {"complete": False, "progress": {"completed": 0, "total": 2}}
 
 
 @pytest.mark.parametrize(

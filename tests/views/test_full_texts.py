@@ -44,7 +44,7 @@ def test_texts_are_whole_and_clean(tmp_path: Path) -> None:
     assert (said.text.startswith(LONG), SECRET in said.text) == (True, False)
     assert isinstance(junk, events.GarbageSeen)
     assert isinstance(answered, events.ToolAnswered)
-    assert (answered.text, found.missing, found.is_cut) == (LONG, "", False)
+    assert (answered.text, found.missing) == (LONG, "")
 
 
 def test_what_is_missing_is_said(tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_what_is_missing_is_said(tmp_path: Path) -> None:
     assert full_texts(layout, RUN, "0003.retry-1").missing == ""
     assert "no raw output of the call 0004" in full_texts(layout, RUN, "0004").missing
     gone = full_texts(layout, "000009-x", "0001")
-    assert ("keep_raw_runs" in gone.missing, list(gone.events(CLEAN)), gone.is_cut) == (True, [], False)
+    assert ("keep_raw_runs" in gone.missing, list(gone.events(CLEAN))) == (True, [])
 
 
 def test_entries_get_their_whole_texts_back(tmp_path: Path) -> None:

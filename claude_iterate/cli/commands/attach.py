@@ -70,7 +70,7 @@ class AttachedTerminal:
             code = self._follow(attached, keys, heard)
         if code is not None:
             return code
-        return self._exit_code(attached.state) if attached.finished is not None else self._report_killed()
+        return self._exit_code(attached.state) if attached.state.finished is not None else self._report_killed()
 
     def leave(self) -> int:
         """After the user watched it in another way: say that it continues, or how it ended."""
@@ -103,7 +103,7 @@ class AttachedTerminal:
             select.select([sys.stdin], [], [], _PAUSE)  # a key is heard at once
         if asking:
             output.note("")
-        if attached.finished is not None:
+        if attached.state.finished is not None:
             attached.await_release()
         return None
 
