@@ -27,7 +27,7 @@ from claude_iterate.core.events.enums import ENDINGS, NOT_PROVEN
 from claude_iterate.core.formats import typed_duration
 from claude_iterate.core.outcomes.classes import CLASSES, COUNTED_FAILURES, ENDING_FAILURES, RETRIED
 from claude_iterate.core.reports import status
-from claude_iterate.core.rules.between import BETWEEN_RULES, PROOF_RULES, STARTING_RULES
+from claude_iterate.core.rules.between import BETWEEN_RULES, PROOF_RULES, nothing_can_be_recorded
 from claude_iterate.core.rules.during import CHECK_RULES, HOOK_RULES, RUNNING_RULES
 from claude_iterate.core.rules.hooks import FACTS, PREFIX
 from claude_iterate.core.rules.steering import REQUEST_RULES, stop_signal
@@ -298,7 +298,7 @@ def rules() -> list[str]:
     ]
     lines += table(("", "Rule", "Ends Claude when"), _rule_rows(RUNNING_RULES))
     lines += ["## Before something begins", "", "Asked before an iteration, a proof or a one-off call.", ""]
-    lines += table(("", "Rule", "Says"), _rule_rows(STARTING_RULES))
+    lines += table(("", "Rule", "Says"), _rule_rows([nothing_can_be_recorded]))
     lines += [
         "## In a proof",
         "",

@@ -277,8 +277,6 @@ class EvidenceView(msgspec.Struct, frozen=True, rename="camel"):
     purpose: str = "run"
     """run, or verify, which needs no claim."""
     changes: tuple[ChangeView, ...] = ()
-    wavered: bool = False
-    """The review says yes after saying no, and nothing changed in between."""
 
     @property
     def is_judged(self) -> bool:
@@ -332,7 +330,6 @@ class Proofs:
                     found,
                     passed=None if found.dry_run else event.passed,
                     checks=tuple(replace(check, flaky=check.command in event.flaky) for check in found.checks),
-                    wavered=event.wavered,
                     findings=event.findings,
                     tree=event.tree,
                     changes=changes(event.changes),

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from typing import Literal
 
 from claude_iterate.core import formats
-from claude_iterate.core.rules.endings import WAVERED
 from claude_iterate.core.tones import UNPROVEN, Line, state_words, tone
 from claude_iterate.system.files import near
 from claude_iterate.text import local_times, run_lines
@@ -194,8 +193,6 @@ def _proof(proof: EvidenceView, view: WorkspaceView) -> Iterator[Line]:
         text = f"review: {verdict_words(review.verdict)}{requirements_met(review.requirements)}{summary}"
         yield Line(text, sign="good" if review.verdict == "verified" else "bad")
         yield from (Line(f"      - {item}") for item in review.findings)
-    if proof.wavered:
-        yield Line(WAVERED, sign="warning")
 
 
 def _proof_before(view: WorkspaceView) -> str:

@@ -92,7 +92,7 @@ def _find_inheritance(layout: Layout, purpose: str, dry_run: bool, mode: str) ->
     if another and purpose == "run" and not dry_run:
         handed = replace(handed, findings=_NEW_TASK, report=None)
     if reset_after == newest:
-        handed = replace(handed, iterations=0, changes=(), refuses=False, replaced=(), report=None)
+        handed = replace(handed, iterations=0, changes=(), refuses=False, report=None)
     return Inheritance(handed, None, killed, defined, _reset_cause(layout, handed, reset_after == newest))
 
 

@@ -31,37 +31,25 @@ def _text(instructions: Path) -> str | None:
 
 
 class StartingTask:
-    """The instructions as they are when a run begins, to be compared at its end. `replaced` is what an earlier run saw
-    of them: as long as they are as it left them, they are compared with those before it."""
+    """The instructions as they are when a run begins, to be compared at its end."""
 
-    def __init__(self, instructions: Path, replaced: tuple[str, ...] = ()) -> None:
+    def __init__(self, instructions: Path) -> None:
         self._path = instructions
         self._text = untrusted_files.read(instructions, LARGE) or b""
-        stands = len(replaced) == 2 and fingerprints.is_same_task(replaced[1], current_identity(instructions))
-        self._before = replaced[0] if stands else ""
 
     def compare(self, facts: Facts) -> Facts:
         """These facts with what became of the instructions."""
         lost = self.lost()
         spoilt = bool(lost) and (self._path.is_dir() or (self._path.is_file() and self._path.stat().st_size > 0))
-        facts = replace(facts, instructions_lost=lost, instructions_spoilt=spoilt)
-        replaced, same = ((), True) if lost else self._replaced()
-        return replace(
-            facts,
-            replaced=replaced,
-            replaced_earlier=bool(replaced and self._before and same),
-        )
+        replaced = not lost and self._is_replaced()
+        return replace(facts, instructions_lost=lost, instructions_spoilt=spoilt, replaced=replaced)
 
-    def _replaced(self) -> tuple[tuple[str, ...], bool]:
-        """The identity of the task before and of another one that they hold now, else nothing; and whether their text
-        is the one that this run began with. Only a text that differs is compared."""
+    def _is_replaced(self) -> bool:
         now = untrusted_files.read(self._path, LARGE) or b""
-        same = now == self._text
-        if not self._text or not now or (same and not self._before):
-            return (), same
+        if not self._text or not now or now == self._text:
+            return False
         old, new = (fingerprints.task_identity(text.decode("utf-8", "replace")) for text in (self._text, now))
-        old = self._before or old
-        return ((), same) if fingerprints.is_same_task(old, new) else ((old, new), same)
+        return not fingerprints.is_same_task(old, new)
 
     def lost(self) -> str:
         """Where they were, if the next run cannot read them. A folder that is gone, or is no workspace any more, has

@@ -161,17 +161,6 @@ def test_a_verify_of_a_new_task_does_not_take_the_report_of_the_old_one(loop: Lo
     assert "Progress: 2/2" in loop.call("show", "my-task").out
 
 
-def test_instructions_that_one_run_replaced_are_told_by_the_next(loop: Loop) -> None:
-    """Also where no proof is wanted; no longer once you have written them yourself, or a completed task has told it."""
-    loop.make("- [ ] one\n")
-    part = """report '{"complete": false, "iteration": "'$(id)'"}'"""
-    acts(loop, f"echo 'Do nothing.' > $W/INSTRUCTIONS.md; {part}", CLAIM)
-    assert "was replaced during the run" in loop.run("-m", "1").out
-    told = "⚠ INSTRUCTIONS.md was replaced during an earlier run"
-    assert told in loop.run().out
-    assert told not in loop.run("--again").out
-
-
 def test_a_note_that_came_too_late_is_told(loop: Loop) -> None:
     """It arrived during the iteration that completed the task, so no prompt had it."""
     loop.make()

@@ -1,4 +1,4 @@
-"""The instructions at the end of a run, compared with those at its beginning or with those before an earlier run."""
+"""The instructions at the end of a run, compared with those at its beginning."""
 
 from __future__ import annotations
 
@@ -6,25 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.core.fingerprints import task_identity
 from claude_iterate.workspace.task_file import StartingTask
 from tests.core.building import facts
 
 
-@pytest.mark.parametrize(
-    ("now", "told"),
-    [("weak", ("was", "weak", True)), ("was", ()), ("mine", ()), ("changed again", ("was", "changed again", False))],
-)
-def test_replaced_instructions_are_compared_with_those_before(
-    tmp_path: Path, now: str, told: tuple[object, ...]
-) -> None:
-    """As long as they are what the earlier run left. What a user wrote since is the task."""
+@pytest.mark.parametrize(("now", "replaced"), [("weak", True), ("was", False), ("- [x] was", False)])
+def test_replaced_instructions_are_noticed(tmp_path: Path, now: str, replaced: bool) -> None:
+    """Another task is; boxes that were ticked are none."""
     path = tmp_path / "INSTRUCTIONS.md"
     (tmp_path / ".metadata.json").write_text("{}")
-    was, weak = task_identity("was"), task_identity("weak")
-    path.write_text("mine" if now == "mine" else "weak")
-    task = StartingTask(path, (was, weak))
+    path.write_text("- [ ] was" if now.startswith("-") else "was")
+    task = StartingTask(path)
     path.write_text(now)
-    found = task.compare(facts(0))
-    expected = (*(task_identity(str(text)) for text in told[:2]),)
-    assert (found.replaced, found.replaced_earlier) == (expected, bool(told) and told[2])
+    assert task.compare(facts(0)).replaced == replaced

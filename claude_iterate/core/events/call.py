@@ -128,7 +128,7 @@ class IterationFinished(BaseEvent, frozen=True):
 
 class ReviewFinished(BaseEvent, frozen=True):
     """The review's verdict: verified, incomplete, invalid (its report cannot be trusted) or unheld (it could not run,
-    for the reason in `outcome`). `project` identifies the state of the project that it saw."""
+    for the reason in `outcome`)."""
 
     verdict: str
     summary: str = ""
@@ -140,7 +140,6 @@ class ReviewFinished(BaseEvent, frozen=True):
     tokens: Tokens = Tokens()
     requirements: tuple[JudgedRequirement, ...] = ()
     cost_is_lower_bound: bool = False
-    project: str = ""
 
 
 class OneOffCallStarted(BaseEvent, frozen=True):
@@ -220,14 +219,12 @@ class TestCounts(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class WorkMeasured(BaseEvent, frozen=True):
     """What iteration `number` did. `changes` and `tests` are None where they are not known. `progress` names what
-    moved: commits, files, tests and, in plan mode, plan. `notes`: TODO.md or a file in Claude's folder changed, which
-    is no work, but does not contradict a report of work either."""
+    moved: commits, files, tests and, in plan mode, plan."""
 
     number: int
     changes: Changes | None = None
     tests: TestCounts | None = None
     progress: tuple[str, ...] = ()
-    notes: bool = False
 
 
 class PlanRead(BaseEvent, frozen=True):

@@ -6,9 +6,7 @@ The breaker ends a run without progress. It stays tripped until something change
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-
-import msgspec
+from collections.abc import Iterator
 
 from claude_iterate.core.events import Hints, Outcome, Trip, Warned
 from claude_iterate.core.events.enums import Kind, Purpose, Reason
@@ -300,39 +298,15 @@ def says_done(words: str) -> bool:
     return _SAYS_DONE.search(words[-_LAST_WORDS:]) is not None
 
 
-class Hint(msgspec.Struct, frozen=True):
-    """One sign: how often in a row it was seen, at which count it warns, and the words."""
-
-    count: Callable[[Hints], int]
-    warns_at: int
-    text: str
-    hint: str
-
-
-HINTS: tuple[Hint, ...] = (
-    Hint(
-        lambda now: now.shrunk,
-        2,
-        "Claude's output shrank by 70 % or more twice in a row.",
-        "It may have little left to do, or be stuck. See: claude-iterate logs {name}",
-    ),
-    Hint(
-        lambda now: now.testing,
-        3,
-        "Three iterations in a row reported nothing but tests.",
-        "If the work is done, verify it: claude-iterate verify {name}",
-    ),
-    Hint(
-        lambda now: now.said_done,
-        3,
-        "In three iterations in a row Claude said that all is done, but did not report `complete: true`.",
-        "If it is done, verify it: claude-iterate verify {name}",
-    ),
-)
-
-
 def new_hint_warnings(before: Hints, now: Hints, name: str) -> Iterator[Warned]:
     """The signs that have just reached the count at which they warn; each warns once per streak."""
-    for row in HINTS:
-        if row.count(now) == row.warns_at and row.count(before) != row.warns_at:
-            yield Warned(row.text, row.hint.format(name=name))
+    logs, verify = f"claude-iterate logs {name}", f"claude-iterate verify {name}"
+    if now.shrunk == 2 and before.shrunk != 2:
+        text = "Claude's output shrank by 70 % or more twice in a row."
+        yield Warned(text, f"It may have little left to do, or be stuck. See: {logs}")
+    if now.testing == 3 and before.testing != 3:
+        text = "Three iterations in a row reported nothing but tests."
+        yield Warned(text, f"If the work is done, verify it: {verify}")
+    if now.said_done == 3 and before.said_done != 3:
+        text = "In three iterations in a row Claude said that all is done, but did not report `complete: true`."
+        yield Warned(text, f"If it is done, verify it: {verify}")

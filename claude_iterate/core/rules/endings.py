@@ -63,7 +63,6 @@ def run_finished_event(
         cost_is_lower_bound=state.cost_is_lower_bound,
         changes=changes,
         tripped=verdict.tripped,
-        replaced=facts.replaced if state.defined is None else (),
     )
     return with_words(ending, state, facts.command_line)
 
@@ -256,11 +255,9 @@ KNOWN_BY = {
     **{how: NOT_PROVEN[how].meaning.rstrip(".") for how in (REPORT, PLAN)},
 }
 
-WAVERED = "The review says yes after saying no, and nothing changed in between."
 _DETAIL = 160
 """Characters of a detail in a sentence."""
 _REPLACED = "INSTRUCTIONS.md was replaced during the run: check whether it is still your task."
-_REPLACED_EARLIER = "INSTRUCTIONS.md was replaced during an earlier run: check whether it is still your task."
 
 
 def why_refuted(proof: VerificationFinished) -> str:
@@ -298,8 +295,7 @@ def claim_remark(state: RunState, facts: Facts, reason: Reason, changes: Sequenc
     """What the user must know about the last claim of completion, or about the task, beside the reason. `changes` of
     what defines the proof are named beside it."""
     replaced = facts.replaced and state.defined is None and facts.purpose == Purpose.RUN  # else a change of the proof
-    note = _REPLACED_EARLIER if facts.replaced_earlier else _REPLACED
-    return " ".join(filter(None, (_remark(state, facts, reason, changes), note if replaced else "")))
+    return " ".join(filter(None, (_remark(state, facts, reason, changes), _REPLACED if replaced else "")))
 
 
 def _remark(state: RunState, facts: Facts, reason: Reason, changes: Sequence[ProofChange]) -> str:

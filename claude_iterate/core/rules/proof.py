@@ -218,7 +218,6 @@ def judge(state: RunState, facts: Facts, changes: tuple[ProofChange, ...]) -> Ve
         flaky=flaky,
         changes=changes,
         detail=findings[0][1] if findings else "",
-        wavered=verification.wavered and not findings,
         advice="\n".join(filter(None, (_advice_on_check(check, facts) for check in verification.checks))),
     )
 

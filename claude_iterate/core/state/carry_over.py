@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from claude_iterate.core.events import Breaker, Carried, Resumed, RunStarted, Trip
-from claude_iterate.core.events.enums import Kind, Purpose
+from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.events.run import Claim, Standing
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state.claims import standing_report
@@ -29,7 +29,6 @@ def carry_over(state: RunState) -> Carried:
         refuses=bool(state.changes) and refuses,
         breaker=carry_over_breaker(state),
         calls=recent_calls(state),
-        replaced=_replaced(state),
         report=_report(state),
     )
 
@@ -55,14 +54,6 @@ def _report(state: RunState) -> Status | None:
     """How far the work is; what was left to do of a task that is done is an earlier story."""
     proven = state.proof is not None and state.proof.passed
     return None if state.task_is_done or proven else standing_report(state, claim=False)
-
-
-def _replaced(state: RunState) -> tuple[str, ...]:
-    """Instructions that were replaced, until the end of a completed task reported it. Only `run` checks."""
-    if state.task_is_done:
-        return ()
-    ended = state.finished if state.run.purpose == Purpose.RUN else None
-    return ended.replaced if ended is not None else state.carried.replaced
 
 
 def resume_from(run: str, state: RunState, elapsed: float) -> Resumed:

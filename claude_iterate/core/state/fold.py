@@ -117,7 +117,7 @@ def _without_call(
 
 
 def _on_review_finished(state: RunState, event: events.ReviewFinished, _entry: Entry) -> RunState:
-    state = replace(_without_call(state, event), claim=claims.claim_after_review(state, event))
+    state = replace(_without_call(state, event), claim=claims.claim_after_review(state.claim, event))
     if event.outcome is None:
         waiting = replace(state.waiting, waits=0, waited=0.0)
         return replace(state, streaks=replace(state.streaks, retries=0, absences=0), waiting=waiting)
