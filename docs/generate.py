@@ -32,7 +32,7 @@ from claude_iterate.core.rules.during import CHECK_RULES, HOOK_RULES, RUNNING_RU
 from claude_iterate.core.rules.hooks import FACTS, PREFIX
 from claude_iterate.core.rules.steering import REQUEST_RULES, stop_signal
 from claude_iterate.core.settings.declared import Setting, catalogue
-from claude_iterate.core.state.condition import CHANGES, CONDITIONS, KILLED
+from claude_iterate.core.state.condition import CONDITIONS, KILLED
 
 REFERENCE = Path(__file__).parent / "reference"
 NOTICE = "<!-- Made from the code by docs/generate.py. Change the code, then run it again. -->"
@@ -56,7 +56,7 @@ def sentence(text: str | None) -> str:
 
 
 def conditions() -> list[str]:
-    """What a run is doing: the words and what they mean, then the diagram."""
+    """What a run is doing: the words and what they mean."""
     words = [*CONDITIONS.items(), (KILLED, "The runner was killed. `run` continues where it was.")]
     return [
         "# What a run is doing",
@@ -66,13 +66,6 @@ def conditions() -> list[str]:
         "",
         *table(("Word", "Means"), ((f"`{word}`", meaning) for word, meaning in words)),
         "The reasons: " + ", ".join(f"`{reason}`" for reason in ENDINGS) + "; see [exit codes](exit-codes.md).",
-        "",
-        "Which condition follows which, and by which [event](events.md):",
-        "",
-        "```mermaid",
-        "stateDiagram-v2",
-        *(f"    {before} --> {after}: {', '.join(by)}" for (before, after), by in CHANGES.items()),
-        "```",
         "",
         "A run that continues a killed one begins where that one was. A run that is killed in any condition is",
         f"`{KILLED}`.",

@@ -59,7 +59,6 @@ NOT_HANDED_ON = {
     "started_at": "it is another run",
     "last_at": "it is another run",
     "last_ended": "a user who says `run` does not want to wait",
-    "waiting.began": "on the clock of the other run",
     "waiting.ends": "on the clock of the other run",
     "status": "handed on as the report of what is carried",
     "unclaimed": "handed on as the report of what is carried",
@@ -183,7 +182,6 @@ FULL = RunState(
         "t+1",
         False,
         VerificationFinished(6, False, "tests fail"),
-        ("it has no id",),
     ),
     session=Session("s", 0.5, 99.0, Rebooted(Reboot.USER, "s"), 0.25, Tokens(9)),
     reboots=4,
@@ -310,12 +308,6 @@ def test_what_was_decided_is_not_decided_again_without_a_try() -> None:
     """Killed between the last failed proof and the end of the run: a user who runs it again wants another try."""
     after = resumed(state_of(*STORIES["red"]))
     assert decide(after, facts(0.0, wall=600.0, checks=("true",), max_attempts=1)) == Begin(2)
-
-
-def test_a_wait_that_was_planned_with_another_clock_is_bounded() -> None:
-    """No wait lasts longer than `limits.max_wait`, whichever run began it."""
-    state = resumed(state_of(*iteration(1, Kind.USAGE_LIMIT), WaitStarted(Why.USAGE_LIMIT, 30 * 86400.0)))
-    assert decide(state, facts(0.0, wall=600.0, max_wait=3600.0)) == Wait(3600.0)
 
 
 def test_where_no_more_iterations_are_wanted_none_is_waited_for() -> None:

@@ -338,7 +338,6 @@ def _read_result(document: dict[str, Any], used: int, refusals: dict[str, events
         signs=_signs(document),
         malformed=not isinstance(is_error, bool),
         duration_ms=max(0, whole(document.get("duration_ms"))),
-        duration_api_ms=max(0, whole(document.get("duration_api_ms"))),
     )
 
 

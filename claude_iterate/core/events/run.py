@@ -140,12 +140,11 @@ class Streaks(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Waiting(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The wait under way and what waits depend on. `began` and `ends` are on the run's own clock, which cannot be set
-    back; `waits` and `waited` count the waits in a row and their planned seconds; `calls` are the moments of recent
-    calls of Claude; until `hours_waived` (epoch seconds) the user does not want `limits.hours` to be kept."""
+    """The wait under way and what waits depend on. `ends` is on the run's own clock, which cannot be set back; `waits`
+    and `waited` count the waits in a row and their planned seconds; `calls` are the moments of recent calls of Claude;
+    until `hours_waived` (epoch seconds) the user does not want `limits.hours` to be kept."""
 
     wait: WaitStarted | None = None
-    began: float = 0.0
     ends: float = 0.0
     waits: int = 0
     waited: float = 0.0
@@ -169,7 +168,7 @@ class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
     review is still to come. `results` are the last ones of each check, over all claims; `flaky` are the checks of this
     claim with another result than before, although nothing changed. `task` is the identity of the instructions that the
     claim is about; `sound`: the iteration that made it was not cut off, or the API refused everything after it.
-    `refuted` is the proof that failed last, if none has held since; `problems` are what was odd about its report.
+    `refuted` is the proof that failed last, if none has held since.
     `verification` is its proof as long as that is under way."""
 
     judged: int = 0
@@ -180,7 +179,6 @@ class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
     task: str = ""
     sound: bool = True
     refuted: VerificationFinished | None = None
-    problems: tuple[str, ...] = ()
     verification: Verification | None = None
 
 
@@ -249,7 +247,6 @@ class Carried(msgspec.Struct, frozen=True, omit_defaults=True):
     cost_usd: float = 0.0
     runs: int = 0
     findings: str = ""
-    results: dict[str, CheckResult] = {}
     cost_is_lower_bound: bool = False
     changes: tuple[ProofChange, ...] = ()
     refuses: bool = False

@@ -226,7 +226,6 @@ class ResultReported(BaseEvent, frozen=True):
     signs: tuple[str, ...] = ()
     malformed: bool = False
     duration_ms: int = 0
-    duration_api_ms: int = 0
 
     @property
     def of_session(self) -> tuple[float, Tokens]:

@@ -107,18 +107,9 @@ def no_progress(state: RunState, facts: Facts) -> Verdict | None:
     detail = "no commit, no changed file" + ("" if reported else "; the last iteration wrote no report")
     elsewhere = reported is not None and (reported.completed or reported.worked)
     switch = ("If the work that Claude reports is outside of this project", "stop.no_progress") if elsewhere else None
-    cause = f"No progress in {_in_a_row(times)}{_failures_in(state)}"
+    cause = f"No progress in {_in_a_row(times)}"
     tripped = f"after {plural(times, 'iteration')} without progress"
     return _trip("no_progress", tripped, detail, cause, facts, switch)
-
-
-def _failures_in(state: RunState) -> str:
-    """The failures among the last iterations, with the message of the last one."""
-    count, outcome = min(state.breaker.failures, state.breaker.unmoved), state.last_outcome
-    if not count or outcome is None:
-        return ""
-    said = f": {_quote(outcome.message)}" if outcome.message else ""
-    return f"; the last {count if count > 1 else 'one'} failed{said}"
 
 
 def failing_tests(state: RunState, facts: Facts) -> Verdict | None:
@@ -203,7 +194,8 @@ def stagnation(state: RunState, facts: Facts) -> Verdict | None:
     if not facts.mode.stagnates or not 0 < facts.settings.stagnation_threshold <= idle:
         return None
     advice = "Claude found nothing left to do. Check whether that is so, or say in INSTRUCTIONS.md what is missing."
-    return Finish("stagnation", str(idle), advice, next=facts.command_line.about("verify"))
+    said = f"{plural(idle, 'consecutive iteration')} with no work"
+    return Finish("stagnation", said, advice, next=facts.command_line.about("verify"))
 
 
 def money_is_spent(state: RunState, facts: Facts) -> Verdict | None:
@@ -216,7 +208,7 @@ def money_is_spent(state: RunState, facts: Facts) -> Verdict | None:
 
 
 def _figures(state: RunState, facts: Facts) -> str:
-    spent = cost(state.total_cost_usd, state.total_is_lower_bound)
+    spent = cost(state.total_cost_usd, state.carried.cost_is_lower_bound or state.cost_is_lower_bound)
     return f"{spent} of {money(facts.limits.max_cost_usd or 0.0)} (limits.max_cost_usd)"
 
 
@@ -266,11 +258,6 @@ def refusal(name: str, trip: Trip) -> str:
 def cooldown_left(trip: Trip, cooldown: float | None, wall: float) -> float | None:
     """Seconds until one trial iteration is allowed; 0 or less: now; None: it needs `--reset`."""
     return None if cooldown is None else trip.at + cooldown - wall
-
-
-def cooldown_hint(left: float | None) -> str:
-    """What `stop.cooldown` has to do with a run that is refused."""
-    return "" if left is None else f" One trial iteration is allowed in {duration(left)} (stop.cooldown)."
 
 
 def counters(breaker: Breaker, stop: StopSettings) -> list[tuple[str, int, int]]:

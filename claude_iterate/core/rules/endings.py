@@ -41,25 +41,23 @@ def run_finished_event(
     verdict: Finish, state: RunState, facts: Facts, changes: tuple[ProofChange, ...] = ()
 ) -> RunFinished:
     """The last event of a run that ends with this verdict now. `changes` are those of what defines the proof."""
+    advice = (
+        f"Not read yet: {plural(facts.unread_notes, 'note')}." if facts.unread_notes else "",
+        state.claim.refuted.advice if state.claim.refuted is not None else "",
+        _advice_on_changes(changes, verdict, facts),
+        _advice(verdict, facts),
+    )
+    # A file that is there but cannot be read has to be replaced.
+    setup = facts.command_line.about("setup", *(("--force",) if facts.instructions_spoilt else ()))
     ending = RunFinished(
         verdict.reason,
         verdict.detail,
-        "\n".join(
-            filter(
-                None,
-                (
-                    _notes(facts),
-                    state.claim.refuted.advice if state.claim.refuted is not None else "",
-                    _advice_on_changes(changes, verdict, facts),
-                    _advice(verdict, facts),
-                ),
-            )
-        ),
+        "\n".join(filter(None, advice)),
         *(state.iterations, state.cost_usd, facts.now + state.elapsed_before),
         known_by=basis_of_completion(state, facts, verdict.reason, changes),
         about_claim=claim_remark(state, facts, verdict.reason, changes),
         cause=verdict.cause,
-        next=_setup_command(facts) if _instructions_are_lost(facts) else verdict.next,
+        next=setup if _instructions_are_lost(facts) else verdict.next,
         cost_is_lower_bound=state.cost_is_lower_bound,
         changes=changes,
         tripped=verdict.tripped,
@@ -143,17 +141,8 @@ def _maximum_cause(ending: RunFinished, state: RunState) -> str:
         cause = f"Played {plural(ending.iterations, 'iteration')} of run {run.cassette} (dry run)"
     else:
         cause = f"Reached maximum iterations ({run.max_iterations or ending.iterations})"
-        if run.resumed is not None and run.resumed.iterations:
-            cause += f": the killed run that it continues had done {run.resumed.iterations}"
     failed = last is not None and last.kind in COUNTED_FAILURES
     return cause + (f"; the last one failed: {one_line(last.message)}" if last and failed else "")
-
-
-def _stagnation_cause(ending: RunFinished, _state: RunState) -> str:
-    idle = ending.detail
-    if idle.isdecimal():
-        idle = f"{plural(int(idle), 'consecutive iteration')} with no work"
-    return f"Stagnation detected: {idle}"
 
 
 def _refutation_cause(ending: RunFinished, state: RunState) -> str:
@@ -173,6 +162,7 @@ def _stop_cause(ending: RunFinished, _state: RunState) -> str:
 
 
 _WHAT: dict[Reason, str] = {
+    "stagnation": "Stagnation detected",
     "blocked": "Claude is blocked and needs you",
     "agent_failed": "Claude failed",
     "budget": "The budget is spent",
@@ -189,7 +179,6 @@ _WHAT: dict[Reason, str] = {
 _CAUSES: dict[Reason, Callable[[RunFinished, RunState], str]] = {
     "completed": _completion_cause,
     "max_iterations": _maximum_cause,
-    "stagnation": _stagnation_cause,
     "verification_failed": _refutation_cause,
     "stopped": _stop_cause,
     "interrupted": _stop_cause,
@@ -233,19 +222,9 @@ def _advice(verdict: Finish, facts: Facts) -> str:
     return f"INSTRUCTIONS.md can no longer be read.{copy}"
 
 
-def _setup_command(facts: Facts) -> str:
-    """A file that is there but cannot be read has to be replaced."""
-    return facts.command_line.about("setup", *(("--force",) if facts.instructions_spoilt else ()))
-
-
 def _instructions_are_lost(facts: Facts) -> bool:
     """A one-off call may be the one that writes them."""
     return bool(facts.instructions_lost) and facts.purpose not in ONE_OFF
-
-
-def _notes(facts: Facts) -> str:
-    """Notes that reached no iteration."""
-    return f"Not read yet: {plural(facts.unread_notes, 'note')}." if facts.unread_notes else ""
 
 
 KNOWN_BY = {

@@ -32,20 +32,11 @@ def wait_is_on(state: RunState, facts: Facts) -> Verdict | None:
         return WaitEnded(wait.why)
     if wait.why == Why.USAGE_LIMIT and facts.limits.on_usage_limit != "wait":
         return _stop_at_limit(wait.detail, wait.until)
-    if wait.why == Why.SCHEDULE:
-        return _wait_for_hours(wait, state, facts)
+    if wait.why == Why.SCHEDULE and outside_hours(state, facts) is None:
+        return WaitEnded(wait.why)
     # A computer may sleep, so the wall clock counts; it may be set back, so the run's own clock counts as well.
-    # One that was taken over may have been planned with another clock, or another `limits.max_wait`.
-    ends = min(state.waiting.ends, state.waiting.began + facts.limits.max_wait)
-    left = min(wait.until - facts.wall, ends - facts.now)
-    return Wait(facts.now + left) if left > 0 else WaitEnded(wait.why)
-
-
-def _wait_for_hours(wait: WaitStarted, state: RunState, facts: Facts) -> Verdict:
-    """No `limits.max_wait` cuts this wait, and it ends when the settings have changed meanwhile."""
     left = min(wait.until - facts.wall, state.waiting.ends - facts.now)
-    closed = left > 0 and outside_hours(state, facts) is not None
-    return Wait(facts.now + left) if closed else WaitEnded(wait.why)
+    return Wait(facts.now + left) if left > 0 else WaitEnded(wait.why)
 
 
 def another_run_met_the_limit(state: RunState, facts: Facts) -> Verdict | None:

@@ -20,10 +20,9 @@ def carry_over(state: RunState) -> Carried:
     # The next iteration has to read what a proof found, even if it is one of another run.
     findings = state.findings if state.proof is not None and not state.proof.passed else ""
     findings = findings or ("" if worked else state.carried.findings)
-    results = dict(list(state.claim.results.items())[-_RESULTS:])
     refuses = state.carried.refuses or (state.defined is not None and state.defined.refuses)
     return Carried(
-        *(state.total_iterations, cost, state.carried.runs + 1, findings, results),
+        *(state.total_iterations, cost, state.carried.runs + 1, findings),
         cost_is_lower_bound=partly,
         changes=state.changes,
         refuses=bool(state.changes) and refuses,
@@ -70,7 +69,7 @@ def resume_from(run: str, state: RunState, elapsed: float) -> Resumed:
         "last_outcome": state.last_outcome if waited_for else None,
         # One denial more ends the run; it should be one that the rules of today give.
         "streaks": replace(state.streaks, denials=min(state.streaks.denials, 1)),
-        "waiting": replace(state.waiting, began=0.0, ends=0.0, held=None),
+        "waiting": replace(state.waiting, ends=0.0, held=None),
         "claim": _claim_left(state, judged),
         # A hook that was running, and one that is due after an iteration, are not forgotten.
         "hooks": replace(state.hooks, hooks_begun=False, last_hook=None, hook_signals=0),
@@ -104,7 +103,5 @@ def retell_start(state: RunState) -> RunStarted | None:
 
 
 _HOUR = 3600.0
-_RESULTS = 50
-"""How many checks are remembered: those that settings no longer name count as well."""
 _WAITED_FOR = frozenset({Kind.USAGE_LIMIT, Kind.TRANSIENT})
 """Outcomes that still decide the next step; after any other, a user who says `run` wants another try."""

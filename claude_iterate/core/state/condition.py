@@ -1,7 +1,6 @@
 """What a run is doing, in one word, and how far it is: `list`, `show`, JSON and every other view take it from here.
 
 The word is a condition below until the run ends, `killed` if its process is gone, and at its end the reason.
-`CHANGES` is what can follow what; the diagram in the reference is drawn from it, and a test walks it.
 """
 
 from __future__ import annotations
@@ -34,26 +33,6 @@ CONDITIONS: dict[Live, str] = {
     "stopping": "The run is about to end, after what is under way or at once.",
 }
 """What a run can be doing until it ends. Beside these: `killed`, and the reasons."""
-
-_JUDGED = ("VerificationFinished", "ClaimDropped")
-_BEGINNINGS = ("starting", "running", "verifying", "waiting")
-CHANGES: dict[tuple[str, str], tuple[str, ...]] = {
-    **{("[*]", word): ("RunStarted",) for word in _BEGINNINGS},
-    ("starting", "running"): ("IterationStarted", "OneOffCallStarted"),
-    ("starting", "verifying"): ("PlanFinished",),
-    ("starting", "paused"): ("Requested",),
-    ("running", "verifying"): ("IterationFinished", "PlanFinished"),
-    ("running", "paused"): ("IterationFinished", "Requested"),
-    **{("verifying", word): _JUDGED for word in ("running", "starting", "paused")},
-    **{("waiting", word): ("WaitEnded",) for word in ("starting", "running", "verifying", "paused")},
-    **{("paused", word): ("Requested",) for word in ("running", "starting")},
-    ("paused", "verifying"): ("PlanFinished",),
-    **{(word, "waiting"): ("WaitStarted",) for word in ("starting", "running", "verifying", "paused")},
-    **{(word, "stopping"): ("StopRequested",) for word in (*_BEGINNINGS, "paused")},
-    **{(word, "[*]"): ("RunFinished",) for word in CONDITIONS},
-}
-"""Which condition can follow which, and the events that lead from one to the other. `[*]` is before and after the run;
-a run that continues a killed one begins where that one was."""
 
 
 def condition(state: RunState, *, alive: bool = True) -> str:

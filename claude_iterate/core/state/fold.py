@@ -59,7 +59,6 @@ def _on_run_started(state: RunState, event: events.RunStarted, entry: Entry) -> 
         started=event,
         started_at=entry.at,
         findings=carried.findings,
-        claim=replace(state.claim, results=carried.results),
         changes=carried.changes,
     )
     state = claims.with_report(state, carried.report)
@@ -72,7 +71,7 @@ def _resume(state: RunState, before: events.Resumed, entry: Entry) -> RunState:
     """A run begins as the killed one that it continues was left; a wait continues, on its own clock."""
     waiting = before.waiting
     if (wait := waiting.wait) is not None:
-        waiting = replace(waiting, began=entry.elapsed, ends=entry.elapsed + wait.until - entry.at)
+        waiting = replace(waiting, ends=entry.elapsed + wait.until - entry.at)
     left = {name: getattr(before, name) for name in Standing.__struct_fields__}
     return replace(state, **left | {"waiting": waiting, "status": before.last_status or state.status})
 
@@ -139,7 +138,7 @@ def _on_iteration_finished(state: RunState, event: events.IterationFinished, ent
         last_ended=state.last_ended if at_once else entry.elapsed,
         last_outcome=event.outcome,
         last_status=event.status,
-        claim=replace(state.claim, task=event.task, sound=_is_sound(event), problems=event.problems),
+        claim=replace(state.claim, task=event.task, sound=_is_sound(event)),
         streaks=work.streaks_after(state, event, again),
         breaker=work.breaker_after(state, event, again),
         hints=_hints_after(state.hints, event) if kind in WELL else state.hints,
@@ -207,7 +206,7 @@ def _on_plan_finished(state: RunState, event: events.PlanFinished, _entry: Entry
 def _on_wait_started(state: RunState, event: events.WaitStarted, entry: Entry) -> RunState:
     """A wait, on the run's own clock too."""
     planned = max(0.0, event.until - entry.at)
-    waiting = replace(state.waiting, wait=event, began=entry.elapsed, ends=entry.elapsed + planned)
+    waiting = replace(state.waiting, wait=event, ends=entry.elapsed + planned)
     if event.why not in {Why.PACE, Why.SCHEDULE, Why.FAILURES}:  # which are our own wish: no trouble that could grow
         waiting = replace(waiting, waits=waiting.waits + 1, waited=waiting.waited + planned)
     return replace(state, waiting=waiting)
@@ -251,7 +250,9 @@ def _on_requested(state: RunState, event: events.Requested, _entry: Entry) -> Ru
 def _on_stop_requested(state: RunState, event: events.StopRequested, _entry: Entry) -> RunState:
     """The first request names the reason; later ones can only make it urgent."""
     stop = event if state.stop is None else replace(state.stop, now=state.stop.now or event.now)
-    return replace(state, requests=replace(state.requests, stop=stop), hooks=_hooks_after_signal(state.hooks, event))
+    signals = state.hooks.hook_signals + event.by.startswith("SIG")  # one while a hook runs may end it
+    hooks = replace(state.hooks, hook_signals=signals)
+    return replace(state, requests=replace(state.requests, stop=stop), hooks=hooks)
 
 
 def _on_hook_started(state: RunState, event: events.HookStarted, _entry: events.Entry) -> RunState:
@@ -289,11 +290,6 @@ def _at_point(hooks: HookState, event: events.HookStarted | events.HookFinished)
     same = (hooks.hook_point, hooks.hook_number) == (event.point, event.number)
     ran = hooks.hooks_ran if same else ()
     return replace(hooks, hook_point=event.point, hook_number=event.number, hooks_ran=ran)
-
-
-def _hooks_after_signal(hooks: HookState, event: events.StopRequested) -> HookState:
-    """A signal while a hook runs may end it."""
-    return replace(hooks, hook_signals=hooks.hook_signals + 1) if event.by.startswith("SIG") else hooks
 
 
 def _hooks_after_iteration(state: RunState, event: events.IterationFinished) -> HookState:

@@ -120,11 +120,6 @@ class RunState(Standing, frozen=True, kw_only=True):
         return Spending(self.cost_usd, self.tokens, self.cost_is_lower_bound) + self.spending
 
     @property
-    def total_is_lower_bound(self) -> bool:
-        """Of some calls of the workspace only a part of the cost is known."""
-        return self.carried.cost_is_lower_bound or self.cost_is_lower_bound
-
-    @property
     def total_iterations(self) -> int:
         """Over all runs of the workspace. One that is under way counts when it has ended: a kill takes it back."""
         return self.carried.iterations + self.iterations
