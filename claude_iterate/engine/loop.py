@@ -62,7 +62,6 @@ class Engine:
         self._proof: Proof | None = None
         self._measuring: Measuring | None = None
         self._hooks = Hooks(spec, recorder)
-        self._task = task_file.StartingTask(spec.layout.instructions)
         self._reports = StatusReports(spec, recorder)
         self._conditions = StopConditions(spec.settings.stop, recorder)
         self._watch = contextlib.ExitStack()
@@ -184,7 +183,6 @@ class Engine:
             measures=self._measuring is not None,
             task=task_file.current_identity(layout.instructions) if self._state.claim.task or ticked else "",
             plan=plan,
-            withdrawn=self._reports.claims_nothing,
             inspection=self._proof.inspection if self._proof is not None else None,
         )
 
@@ -281,7 +279,8 @@ class Engine:
         if spec.tree is not None:
             self._recorder.record(spec.tree.describe_rest())
         self._warn_of_new_files()
-        facts = self._task.compare(replace(facts, unread_notes=waiting, last_prompt=self._place.last_prompt()))
+        facts = replace(facts, unread_notes=waiting, last_prompt=self._place.last_prompt())
+        facts = task_file.with_loss(facts, spec.layout.instructions)
         ending = endings.run_finished_event(verdict, self._state, facts, changes)
         # What the run counted is about these instructions.
         self._recorder.record(replace(ending, task=task_file.current_identity(spec.layout.instructions)))

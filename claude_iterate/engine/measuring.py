@@ -129,7 +129,7 @@ class Measuring:
 
     def _record(self, measured: list[Event], number: int, look: Look) -> None:
         """All in one write: a kill comes before or after it."""
-        taken = SnapshotTaken(number, look.tree, look.ref, look.head, _as_text(look.branch), look.how)
+        taken = SnapshotTaken(number, look.tree, look.ref, look.head, _as_text(look.branch))
         self._recorder.record_printed([*([taken] if look.tree else []), *measured])
         if look.problem:
             text = f"What an iteration changes cannot be measured: {look.problem}"
@@ -157,7 +157,7 @@ def _changes(look: Look) -> Changes | None:
     hows = list(look.changes.values())
     names = [_as_text(path)[:_LONGEST] for path in sorted(look.changes)[:_NAMES]]
     counts = hows.count("A"), hows.count("M"), hows.count("D")
-    return Changes(*counts, look.commits, look.head, look.how, tuple(names))
+    return Changes(*counts, look.commits, look.how, tuple(names))
 
 
 def _as_text(name: str) -> str:

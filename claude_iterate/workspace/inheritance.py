@@ -106,7 +106,7 @@ def _reset_cause(layout: Layout, handed: Carried, reset: bool) -> str:
 
 
 def _totals_after(state: RunState) -> Carried:
-    return state.carried if state.run.dry_run else carry_over(state)
+    return state.run.carried if state.run.dry_run else carry_over(state)
 
 
 def _find_unfinished(layout: Layout, newest: str, state: RunState) -> _Unfinished | None:
@@ -132,7 +132,7 @@ def _resume(layout: Layout, newest: str, state: RunState, unfinished: _Unfinishe
             f"Wait for that one; or start again here: claude-iterate reset {layout.name}, then run it.",
         )
     resumed = resume_from(run, before, journal_reader.age(layout.journal(run)))
-    carried = replace(before.carried, report=None if redefined else carry_over(before).report)
+    carried = replace(before.run.carried, report=None if redefined else carry_over(before).report)
     if run != newest:
         handed = _totals_after(state)
         # What the killed run spent comes with its state; carried is all the rest, including what was spent since.

@@ -30,31 +30,13 @@ def _text(instructions: Path) -> str | None:
         return None
 
 
-class StartingTask:
-    """The instructions as they are when a run begins, to be compared at its end."""
-
-    def __init__(self, instructions: Path) -> None:
-        self._path = instructions
-        self._text = untrusted_files.read(instructions, LARGE) or b""
-
-    def compare(self, facts: Facts) -> Facts:
-        """These facts with what became of the instructions."""
-        lost = self.lost()
-        spoilt = bool(lost) and (self._path.is_dir() or (self._path.is_file() and self._path.stat().st_size > 0))
-        replaced = not lost and self._is_replaced()
-        return replace(facts, instructions_lost=lost, instructions_spoilt=spoilt, replaced=replaced)
-
-    def _is_replaced(self) -> bool:
-        now = untrusted_files.read(self._path, LARGE) or b""
-        if not self._text or not now or now == self._text:
-            return False
-        old, new = (fingerprints.task_identity(text.decode("utf-8", "replace")) for text in (self._text, now))
-        return not fingerprints.is_same_task(old, new)
-
-    def lost(self) -> str:
-        """Where they were, if the next run cannot read them. A folder that is gone, or is no workspace any more, has
-        another cause."""
-        return "" if is_readable(self._path) or not (self._path.parent / ".metadata.json").exists() else str(self._path)
+def with_loss(facts: Facts, instructions: Path) -> Facts:
+    """These facts with the instructions, if the next run cannot read them. A folder that is gone, or is no workspace
+    any more, has another cause."""
+    if is_readable(instructions) or not (instructions.parent / ".metadata.json").exists():
+        return facts
+    spoilt = instructions.is_dir() or (instructions.is_file() and instructions.stat().st_size > 0)
+    return replace(facts, instructions_lost=str(instructions), instructions_spoilt=spoilt)
 
 
 def is_readable(instructions: Path) -> bool:

@@ -351,13 +351,6 @@ def test_a_claim_that_was_refused_for_changes_names_the_way_out() -> None:
     assert "Undo the changes of the proof, or accept them with the next step." in found.advice
 
 
-def test_replaced_instructions_are_mentioned_without_a_proof_too() -> None:
-    """Claude may have made the task smaller."""
-    found = ended(replace(facts(0), replaced=True), IterationFinished(1, OK, DONE))
-    assert (found.reason, "INSTRUCTIONS.md was replaced" in found.about_claim) == ("completed", True)
-    assert ended(facts(0), IterationFinished(1, OK, DONE)).about_claim == ""
-
-
 def test_a_claim_that_was_refused_for_a_change_names_it_once() -> None:
     """At the limit of iterations the change is named beside the claim, not a second time in it."""
     change = ProofChange("check", "check.sh", "changed")
@@ -369,14 +362,6 @@ def test_a_claim_that_was_refused_for_a_change_names_it_once() -> None:
     assert "\n".join(points(end, state)).count("check.sh (") == 1
     undone = run_finished_event(Finish("max_iterations"), state, known)
     assert "check.sh (changed; a check uses it)" in undone.about_claim
-
-
-def test_replaced_instructions_are_told_at_any_end() -> None:
-    """Where no proof is wanted; where one is, they are one of its changes."""
-    state = fold(entries(STARTED, IterationFinished(1, OK)))
-    end = run_finished_event(Finish("max_iterations"), state, replace(facts(9, max_iterations=1), replaced=True))
-    assert "INSTRUCTIONS.md was replaced during the run" in end.about_claim
-    assert run_finished_event(Finish("max_iterations"), state, facts(9, max_iterations=1)).about_claim == ""
 
 
 def test_the_time_of_a_killed_run_counts() -> None:

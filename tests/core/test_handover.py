@@ -233,7 +233,7 @@ def test_a_journal_that_lost_its_beginning_can_be_told_by_one_entry() -> None:
     assert event is not None
     again = fold([Entry(1, 5.0, 0.0, event)])
     assert (again.iterations, again.total_cost_usd) == (left.iterations, left.total_cost_usd)
-    assert (again.streaks, again.carried) == (left.streaks, carried)
+    assert (again.streaks, again.run.carried) == (left.streaks, carried)
     assert retell_start(RunState()) is None
 
 

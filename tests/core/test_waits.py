@@ -226,7 +226,7 @@ def test_a_killed_run_hands_on_its_whole_standing() -> None:
         wait,
     )
     resumed = resume_from("r1", killed, 100.0)
-    again = RunStarted("r2", "w", "loop", 9, 1, "h", "0", ("c",), carried=killed.carried, resumed=resumed)
+    again = RunStarted("r2", "w", "loop", 9, 1, "h", "0", ("c",), carried=killed.run.carried, resumed=resumed)
     state = after(again)
     assert (state.iterations, state.breaker.failures, state.cost_usd, state.wait) == (2, 1, 1.25, wait)
     assert state.total_cost_usd == 2.25

@@ -121,7 +121,7 @@ def test_in_a_repository_each_iteration_has_a_snapshot(tmp_path: Path) -> None:
 
     measured = run.iteration(1, work)
     assert measured.changes is not None
-    assert (measured.changes.commits, measured.changes.head) == (1, repository.git("rev-parse", "HEAD"))
+    assert measured.changes.commits == 1
     assert measured.progress == ("commits", "files")
     taken = [event for event in run.recorded if isinstance(event, SnapshotTaken)]
     assert [(event.number, event.ref.rpartition("/")[2]) for event in taken] == [(0, "0000"), (1, "0001")]

@@ -31,8 +31,6 @@ LARGEST_ANSWER = 1 << 20
 SCHEMA_TOOL = "StructuredOutput"
 """Claude Code has this tool when it was given a schema for the answer."""
 _MOST_TASKS = 1000
-_MOST_TOOLS = 50
-_LONGEST_NAME = 80
 """Characters of a tool's name, few enough for every journal to have it."""
 _NOT_SHOWN = frozenset({"type", "subtype", "uuid", "session_id", "parent_tool_use_id", "request_id", "timestamp"})
 
@@ -231,7 +229,6 @@ def _read_session(document: dict[str, Any]) -> StreamEvent:
         (*_troubled_servers(document.get("mcp_servers")), *texts(document.get("plugin_errors"))),
         SCHEMA_TOOL in tools,
         word(document.get("cwd")),
-        tuple(name[:_LONGEST_NAME] for name in texts(tools[:_MOST_TOOLS])),
     )
 
 

@@ -169,15 +169,14 @@ class OneOffCallFinished(BaseEvent, frozen=True):
 
 class SnapshotTaken(BaseEvent, frozen=True):
     """One id for the whole project: `tree`, held by `ref`. Number 0 is the state before the first iteration; any other
-    is what that iteration left, or what the next one begins with if checks or tests ran in between. `how` is git, or
-    store (a repository of our own); `head` and `branch` are the repository's, empty where there is none."""
+    is what that iteration left, or what the next one begins with if checks or tests ran in between. `head` and `branch`
+    are the repository's, empty where there is none."""
 
     number: int
     tree: str
     ref: str = ""
     head: str = ""
     branch: str = ""
-    how: str = ""
 
 
 class Changes(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -188,7 +187,6 @@ class Changes(msgspec.Struct, frozen=True, omit_defaults=True):
     modified: int = 0
     deleted: int = 0
     commits: int = 0
-    head: str = ""
     how: str = ""
     files: tuple[str, ...] = ()
 

@@ -104,7 +104,6 @@ BETWEEN_RULES: tuple[Between, ...] = (
     hooks.iteration_finished_is_due,
     hooks.hook_aborts,
     proof.claim_is_outdated,
-    proof.claim_was_withdrawn,
     proof.claim_was_cut_off,
     plan.claim_is_without_plan,
     plan.plan_is_done,

@@ -208,7 +208,7 @@ def money_is_spent(state: RunState, facts: Facts) -> Verdict | None:
 
 
 def _figures(state: RunState, facts: Facts) -> str:
-    spent = cost(state.total_cost_usd, state.carried.cost_is_lower_bound or state.cost_is_lower_bound)
+    spent = cost(state.total_cost_usd, state.run.carried.cost_is_lower_bound or state.cost_is_lower_bound)
     return f"{spent} of {money(facts.limits.max_cost_usd or 0.0)} (limits.max_cost_usd)"
 
 

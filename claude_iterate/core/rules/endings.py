@@ -166,10 +166,6 @@ _WHAT: dict[Reason, str] = {
     "blocked": "Claude is blocked and needs you",
     "agent_failed": "Claude failed",
     "budget": "The budget is spent",
-    "no_progress": "No progress",
-    "same_error": "The same error again",
-    "test_failures": "Tests keep failing",
-    "pattern": "Stop pattern",
     "script": "A stop script ended the run",
     "duration": "Time limit reached",
     "hook_abort": "Ended by a hook",
@@ -236,7 +232,6 @@ KNOWN_BY = {
 
 _DETAIL = 160
 """Characters of a detail in a sentence."""
-_REPLACED = "INSTRUCTIONS.md was replaced during the run: check whether it is still your task."
 
 
 def why_refuted(proof: VerificationFinished) -> str:
@@ -271,13 +266,8 @@ def changed_proof(rests_on: str, paths: Sequence[str]) -> str:
 
 
 def claim_remark(state: RunState, facts: Facts, reason: Reason, changes: Sequence[ProofChange] = ()) -> str:
-    """What the user must know about the last claim of completion, or about the task, beside the reason. `changes` of
-    what defines the proof are named beside it."""
-    replaced = facts.replaced and state.defined is None and facts.purpose == Purpose.RUN  # else a change of the proof
-    return " ".join(filter(None, (_remark(state, facts, reason, changes), _REPLACED if replaced else "")))
-
-
-def _remark(state: RunState, facts: Facts, reason: Reason, changes: Sequence[ProofChange]) -> str:
+    """What the user must know about the last claim of completion, beside the reason. `changes` of what defines the
+    proof are named beside it."""
     # It is to prove by what is set, and not to pay for a review that nobody asked for.
     checks_only = facts.settings.verification.checks and not facts.review_wanted
     status = state.last_status

@@ -14,39 +14,34 @@ from claude_iterate.core.state.run_state import RunState
 
 def carry_over(state: RunState) -> Carried:
     """What the next run has to know of this one and of all before it."""
-    spent, before = state.spent, state.carried
+    spent, before = state.spent, state.run.carried
     cost, partly = before.cost_usd + spent.cost_usd, before.cost_is_lower_bound or spent.at_least
     worked = state.iterations > 0 or (state.proof is not None and state.proof.passed)
     # The next iteration has to read what a proof found, even if it is one of another run.
     findings = state.findings if state.proof is not None and not state.proof.passed else ""
-    findings = findings or ("" if worked else state.carried.findings)
-    refuses = state.carried.refuses or (state.defined is not None and state.defined.refuses)
+    findings = findings or ("" if worked else state.run.carried.findings)
+    refuses = state.run.carried.refuses or (state.defined is not None and state.defined.refuses)
     return Carried(
-        *(state.total_iterations, cost, state.carried.runs + 1, findings),
+        *(state.total_iterations, cost, state.run.carried.runs + 1, findings),
         cost_is_lower_bound=partly,
         changes=state.changes,
         refuses=bool(state.changes) and refuses,
-        breaker=carry_over_breaker(state),
-        calls=recent_calls(state),
+        breaker=_breaker_left(state),
+        calls=tuple(at for at in state.waiting.calls if at > state.last_at - _HOUR),
         report=_report(state),
     )
 
 
-def carry_over_breaker(state: RunState) -> Breaker:
+def _breaker_left(state: RunState) -> Breaker:
     """What the next run has to know of the breaker, after any end. A task that is done leaves nothing."""
     if state.task_is_done:
         return Breaker()
     trip, ended = state.breaker.trip, state.finished
     known = ended.task if ended is not None else state.run.task
-    task = (known if state.iterations else "") or state.carried.breaker.task
+    task = (known if state.iterations else "") or state.run.carried.breaker.task
     if ended is not None and ended.tripped:
         trip = Trip(ended.reason, ended.tripped, state.run.run, state.last_at)
     return replace(state.breaker, trip=trip, task=task, pattern=None, scripts=None)
-
-
-def recent_calls(state: RunState) -> tuple[float, ...]:
-    """The calls that the pace of the next run has to count."""
-    return tuple(at for at in state.waiting.calls if at > state.last_at - _HOUR)
 
 
 def _report(state: RunState) -> Status | None:

@@ -5,8 +5,6 @@ The word is a condition below until the run ends, `killed` if its process is gon
 
 from __future__ import annotations
 
-from typing import Literal
-
 import msgspec
 
 from claude_iterate.core.events import PlanRead, RunStarted
@@ -18,12 +16,10 @@ from claude_iterate.core.state.claims import claim_is_open
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.errors import SettingsProblem
 
-Live = Literal["starting", "running", "verifying", "waiting", "paused", "stopping"]
-
 KILLED = "killed"
 """The journal has no end, and no process runs the run."""
 
-CONDITIONS: dict[Live, str] = {
+CONDITIONS = {
     "starting": "The run has begun. Claude has not been called yet.",
     "running": "An iteration is under way, or the next one is about to begin.",
     "verifying": "A claim of completion is being proven, or `verify` runs: checks, then the review.",
@@ -39,11 +35,8 @@ def condition(state: RunState, *, alive: bool = True) -> str:
     """The one word. `alive`: a process runs the run; a journal alone cannot know it."""
     if state.reason is not None:
         return state.reason
-    return live(state) if alive else KILLED
-
-
-def live(state: RunState) -> Live:
-    """What a run is doing that has not ended: the first that holds."""
+    if not alive:
+        return KILLED
     if state.stop is not None:
         return "stopping"
     if state.wait is not None:

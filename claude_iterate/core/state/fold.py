@@ -295,12 +295,7 @@ def _at_point(hooks: HookState, event: events.HookStarted | events.HookFinished)
 def _hooks_after_iteration(state: RunState, event: events.IterationFinished) -> HookState:
     """A counted iteration is over: `iteration_finished` is owed, unless a hook skipped the iteration."""
     hooks, wanted = state.hooks, state.run.hooks
-    last = hooks.last_hook
-    skipped = (
-        event.outcome.kind == Kind.SKIPPED
-        and last is not None
-        and (last.means, last.number) == (Meaning.SKIP, event.number)
-    )
+    skipped = event.outcome.kind == Kind.SKIPPED and not event.outcome.called
     owed = event.number if Point.ITERATION_FINISHED in wanted and not skipped else 0
     record = event if wanted else None
     return replace(hooks, hook_owed=owed, hook_record=record, hook_skips=hooks.hook_skips + 1 if skipped else 0)
