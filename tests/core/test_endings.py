@@ -384,7 +384,7 @@ def test_a_killed_run_goes_on_with_its_own_command() -> None:
 
 CLAIMED = RunState(started=STARTED, last_status=Status(True))
 PROVEN = replace(CLAIMED, claim=Claim(1, VerificationFinished(1, True, known_by="checks")))
-CHECKED = replace(CLAIMED, claim=Claim(0, None, ChecksPassed(1, digest(("true",)))))
+CHECKED = replace(CLAIMED, claim=Claim(0, None, ChecksPassed(digest(("true",)))))
 CHECKS, BOTH = facts(0, checks=("true",)), facts(0, checks=("true",), auto_verify=True)
 
 

@@ -113,7 +113,7 @@ def iteration(number: int, kind: Kind = Kind.OK, status: Status | None = None, *
 DENIED = (Denial("Bash", "npm test"),)
 CLAIM = Status(True)
 RED, GREEN = VerificationFinished(1, False, "tests fail"), VerificationFinished(1, True)
-CHECKED = ChecksPassed(1, digest(("true",)), project="abc")
+CHECKED = ChecksPassed(digest(("true",)), project="abc")
 LIMITED = ReviewFinished("unheld", outcome=Outcome(Kind.USAGE_LIMIT, "m", resets_at=1000.0))
 STORIES: dict[str, list[Event]] = {
     "failures": [*iteration(1, Kind.CRASH), *iteration(2, Kind.IDLE)],
@@ -273,7 +273,7 @@ def test_what_is_taken_over_is_what_was_left(story: str) -> None:
 @pytest.mark.parametrize(
     ("story", "verdict"),
     [
-        ("limit", WaitStarted(Why.USAGE_LIMIT, 1060.0, "m", "", 1)),
+        ("limit", WaitStarted(Why.USAGE_LIMIT, 1060.0, "m")),
         ("waiting", Wait(460.0)),
         ("claim", Verify(1)),
         ("red", Begin(2)),
@@ -293,8 +293,8 @@ def test_the_next_step_is_the_same_as_without_the_kill(story: str, verdict: Verd
     ("story", "verdict"),
     [
         ("unchecked", Verify(1)),
-        ("checked", WaitStarted(Why.USAGE_LIMIT, 1060.0, "m", "", 1)),
-        ("review", WaitStarted(Why.USAGE_LIMIT, 1060.0, "m", "", 1)),
+        ("checked", WaitStarted(Why.USAGE_LIMIT, 1060.0, "m")),
+        ("review", WaitStarted(Why.USAGE_LIMIT, 1060.0, "m")),
         ("review waits", Wait(460.0)),
     ],
 )

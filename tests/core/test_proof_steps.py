@@ -37,7 +37,7 @@ NAMED = digest(CHECKS)
 STARTED = VerificationStarted(1, 2, "standard")
 GREEN = CheckFinished("one", 0, project="p"), CheckFinished("two", 0, project="p")
 RED = CheckFinished("one", 1, output="first\nlast\n", project="p")
-PASSED = ChecksPassed(1, NAMED, GREEN, "p")
+PASSED = ChecksPassed(NAMED, GREEN, "p")
 YES = ReviewFinished("verified", "fine")
 NO = ReviewFinished("incomplete", "half done", ("a", "b"))
 UNHELD = ReviewFinished("unheld", outcome=Outcome(Kind.TRANSIENT, "overloaded"))
@@ -84,7 +84,7 @@ def test_the_order(found: tuple[Event, ...], expected: Verdict) -> None:
     after = next_step(*found)
     if isinstance(expected, ChecksPassed):
         assert isinstance(after, ChecksPassed)
-        assert (after.claim, after.digest, after.project, after.review_waits) == (1, NAMED, "p", False)
+        assert (after.digest, after.project, after.review_waits) == (NAMED, "p", False)
     elif isinstance(expected, Finish):
         assert isinstance(after, Finish)
         assert after.reason == expected.reason

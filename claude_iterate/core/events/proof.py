@@ -40,7 +40,6 @@ class ChecksPassed(BaseEvent, frozen=True):
     `project` identifies its state. Everything but the output of each check is kept; `digest` is that of their commands.
     `review_waits`: Claude cannot be called now."""
 
-    claim: int
     digest: str
     checks: tuple[CheckFinished, ...] = ()
     project: str = ""

@@ -13,6 +13,7 @@ from claude_iterate.core.events import PlanRead, ProofChange, RunFinished, Verif
 from claude_iterate.core.events.enums import ENDINGS, NOT_PROVEN, ONE_OFF, Purpose, Reason
 from claude_iterate.core.formats import one_line, plural, shorten
 from claude_iterate.core.outcomes.classes import COUNTED_FAILURES
+from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules import proof
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.next_steps import ACCEPT, CommandLine
@@ -280,7 +281,7 @@ def claim_remark(state: RunState, facts: Facts, reason: Reason, changes: Sequenc
         refuted = state.claim.refuted if facts.proof_wanted else None
         return f"The last claim of completion did not hold: {why_refuted(refuted)}." if refuted else ""
     if reason == "completed":
-        return _doubts(state, counts=not facts.mode.makes_plan)
+        return _doubts(status, counts=not facts.mode.makes_plan)
     if reason == "blocked":
         return f"Claude reported `complete: true` as well{'; the proof failed' if state.proof is not None else ''}."
     if reason == "verification_failed" or not (facts.proof_wanted or reason == "hook_abort"):
@@ -295,10 +296,7 @@ def claim_remark(state: RunState, facts: Facts, reason: Reason, changes: Sequenc
     return f"{claimed}; it was not checked: {verify}"
 
 
-def _doubts(state: RunState, counts: bool) -> str:
-    status = state.last_status
-    if status is None:
-        return ""
+def _doubts(status: Status, counts: bool) -> str:
     doubts = [f"{status.completed} of {status.total} items done"] if status.remaining and counts else []
     doubts += ["failing tests"] if status.tests == "failing" else []
     doubts += [f"blocked: {' '.join(status.blocked.split())}"] if status.blocked else []

@@ -155,11 +155,9 @@ def checks_have_passed(state: RunState, facts: Facts) -> Verdict | None:
     verification = _verification(state)
     if not facts.review_wanted or not verification.checks or state.claim.checked is not None:
         return None
-    claim, review_waits = verification.started.claim, not verification.started.review
+    names, review_waits = digest(facts.settings.verification.checks), not verification.started.review
     passed = tuple(replace(check, output="") for check in verification.checks)
-    return ChecksPassed(
-        claim, digest(facts.settings.verification.checks), passed, _inspection(facts).project, review_waits
-    )
+    return ChecksPassed(names, passed, _inspection(facts).project, review_waits)
 
 
 def review_is_next(state: RunState, facts: Facts) -> Verdict | None:

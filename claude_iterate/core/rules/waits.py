@@ -66,7 +66,7 @@ def limit_is_reached(state: RunState, facts: Facts) -> Verdict | None:
         until = outcome.resets_at + facts.limits.reset_margin
     else:  # It lags behind, and asking again at once would only ask too often.
         until = facts.wall + max(facts.limits.reset_margin, backoff(attempt, facts.chance))
-    return _wait_at_most(state, facts, WaitStarted(Why.USAGE_LIMIT, until, outcome.message, outcome.window, attempt))
+    return _wait_at_most(state, facts, WaitStarted(Why.USAGE_LIMIT, until, outcome.message, outcome.window))
 
 
 def api_is_in_trouble(state: RunState, facts: Facts) -> Verdict | None:
@@ -78,7 +78,7 @@ def api_is_in_trouble(state: RunState, facts: Facts) -> Verdict | None:
     attempt = state.waiting.waits + 1
     until = facts.wall + backoff(attempt, facts.chance)
     why = Why.RATE_LIMIT if outcome.throttled else Why.TRANSIENT
-    return _wait_at_most(state, facts, WaitStarted(why, until, outcome.message, "", attempt))
+    return _wait_at_most(state, facts, WaitStarted(why, until, outcome.message))
 
 
 def reserve_is_reached(state: RunState, facts: Facts) -> Verdict | None:
@@ -144,7 +144,7 @@ def claude_is_away(state: RunState, facts: Facts) -> Verdict | None:
         return None
     attempt = max(1, state.streaks.absences)
     until = facts.wall + AWAY_PAUSES[min(attempt, len(AWAY_PAUSES)) - 1]
-    return _wait_at_most(state, facts, WaitStarted(Why.AWAY, until, outcome.message, "", attempt))
+    return _wait_at_most(state, facts, WaitStarted(Why.AWAY, until, outcome.message))
 
 
 def retry_if_temporary(outcome: Outcome, state: RunState) -> Outcome:
@@ -162,7 +162,7 @@ def pause_after_failure(state: RunState, facts: Facts) -> Verdict | None:
     if last is None or last.kind not in COUNTED_FAILURES or not facts.settings.delay or state.run.made_up:
         return None
     pause = max(facts.settings.delay, backoff(state.breaker.failures, 0.0))
-    return WaitStarted(Why.FAILURES, facts.wall + pause, last.message, "", max(1, state.breaker.failures))
+    return WaitStarted(Why.FAILURES, facts.wall + pause, last.message)
 
 
 def pause_between_iterations(state: RunState, facts: Facts) -> Verdict | None:
