@@ -182,6 +182,7 @@ FULL = RunState(
         "t+1",
         False,
         VerificationFinished(6, False, "tests fail"),
+        ("it has no id",),
     ),
     session=Session("s", 0.5, 99.0, Rebooted(Reboot.USER, "s"), 0.25, Tokens(9)),
     reboots=4,

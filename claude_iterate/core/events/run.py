@@ -168,7 +168,7 @@ class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
     review is still to come. `results` are the last ones of each check, over all claims; `flaky` are the checks of this
     claim with another result than before, although nothing changed. `task` is the identity of the instructions that the
     claim is about; `sound`: the iteration that made it was not cut off, or the API refused everything after it.
-    `refuted` is the proof that failed last, if none has held since.
+    `refuted` is the proof that failed last, if none has held since; `problems` are what was odd about its report.
     `verification` is its proof as long as that is under way."""
 
     judged: int = 0
@@ -179,6 +179,7 @@ class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
     task: str = ""
     sound: bool = True
     refuted: VerificationFinished | None = None
+    problems: tuple[str, ...] = ()
     verification: Verification | None = None
 
 

@@ -26,8 +26,6 @@ from claude_iterate.core.rules.verdicts import Ask, Cut, Finish, Limit, Verdict,
 from claude_iterate.core.state.claims import claim_is_open
 from claude_iterate.core.state.run_state import RunState
 
-RequestRule = Callable[[RunState, Requested], Event | None]
-
 
 def stop_signal(state: RunState, name: str) -> StopRequested:
     """Ctrl-C: stop after the iteration under way; at once if there is none, because checks and reviews can be
@@ -57,7 +55,7 @@ def skip_at_question(state: RunState, request: Requested) -> Event | None:
     return IterationFinished(number, Outcome(Kind.SKIPPED), session=session.id, context=session.context)
 
 
-REQUEST_RULES: tuple[RequestRule, ...] = (stop_request, end_wait, skip_at_question)
+REQUEST_RULES: tuple[Callable[[RunState, Requested], Event | None], ...] = (stop_request, end_wait, skip_at_question)
 
 
 def effect_of(state: RunState, request: Requested) -> Event | None:

@@ -66,8 +66,10 @@ def on_verification_finished(state: RunState, event: events.VerificationFinished
     """Only a proof that finished spends a claim."""
     refuted = None if event.passed else event
     claim = replace(state.claim, judged=event.claim, proof=event, checked=None, refuted=refuted, verification=None)
+    odd = f"About your report: {'; '.join(claim.problems)}." if refuted is not None and claim.problems else ""
+    findings = "\n\n".join(filter(None, (event.findings, odd)))
     status = standing_report(state, claim=event.passed)
-    return replace(state, claim=claim, findings=event.findings, status=status, changes=event.changes)
+    return replace(state, claim=claim, findings=findings, status=status, changes=event.changes)
 
 
 def on_claim_dropped(state: RunState, event: events.ClaimDropped, _entry: events.Entry) -> RunState:

@@ -138,7 +138,7 @@ def _on_iteration_finished(state: RunState, event: events.IterationFinished, ent
         last_ended=state.last_ended if at_once else entry.elapsed,
         last_outcome=event.outcome,
         last_status=event.status,
-        claim=replace(state.claim, task=event.task, sound=_is_sound(event)),
+        claim=replace(state.claim, task=event.task, sound=_is_sound(event), problems=event.problems),
         streaks=work.streaks_after(state, event, again),
         breaker=work.breaker_after(state, event, again),
         hints=_hints_after(state.hints, event) if kind in WELL else state.hints,
