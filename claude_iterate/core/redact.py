@@ -71,7 +71,7 @@ WORDS = frozenset(
     birth branch by cut depth digest files fingerprint head host id instructions_hash kind known_by log mode model name
     now parent permission_mode progress project prompt_hash purpose reason ref report report_id resumes review run
     sandbox session source status subtype task tool tree verb verdict version was window windows workspace
-    base cassette main raw replaced
+    base cassette main raw
     """.split()  # noqa: SIM905 - one name per line would take a page
 )
 """Fields of events that hold words of ours, names and paths. The code reads them, so they are kept as they are;

@@ -10,7 +10,7 @@ from claude_iterate.core.events.enums import Meaning, Point, Purpose
 from claude_iterate.core.events.run import HookState
 from claude_iterate.core.formats import plural
 from claude_iterate.core.rules import endings, hooks
-from claude_iterate.core.rules.during import decide_hook
+from claude_iterate.core.rules.during import HOOK_RULES
 from claude_iterate.core.rules.verdicts import Finish
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.run_spec import RunSpec
@@ -91,7 +91,7 @@ class Hooks:
         )
         given = hooks.variables(here), hooks.document(here)
         program = Program((str(file.path),), f"The hook {file.shown}", *given, interrupts=False)
-        return run_program(supervisor, program, decide_hook)
+        return run_program(supervisor, program, HOOK_RULES)
 
     def _was_cut_off(self, file: HookFile, number: int) -> bool:
         before = self._spec.before.resumed.hooks if self._spec.before.resumed is not None else HookState()

@@ -15,7 +15,7 @@ from claude_iterate.core import events
 from claude_iterate.core.events.enums import ONE_OFF, Point, Purpose
 from claude_iterate.core.formats import join_names
 from claude_iterate.core.rules import endings, verdicts
-from claude_iterate.core.rules.between import decide, decide_start
+from claude_iterate.core.rules.between import decide, nothing_can_be_recorded
 from claude_iterate.core.rules.breaker import new_hint_warnings
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.state.run_state import RunState
@@ -36,7 +36,7 @@ from claude_iterate.errors import ExpectedError
 from claude_iterate.system import processes, signals
 from claude_iterate.workspace import metadata_updates, plan_file, task_file
 from claude_iterate.workspace.files.restorable_file import Identity
-from claude_iterate.workspace.run_folder import notes, run_folder
+from claude_iterate.workspace.run_folder import notes
 from claude_iterate.workspace.run_folder.run_folder import RunFolder
 from claude_iterate.workspace.run_folder.status_file import StatusWatch
 
@@ -62,7 +62,6 @@ class Engine:
         self._proof: Proof | None = None
         self._measuring: Measuring | None = None
         self._hooks = Hooks(spec, recorder)
-        self._task = task_file.StartingTask(spec.layout.instructions, spec.before.carried.replaced)
         self._reports = StatusReports(spec, recorder)
         self._conditions = StopConditions(spec.settings.stop, recorder)
         self._watch = contextlib.ExitStack()
@@ -170,13 +169,11 @@ class Engine:
         return replace(
             self._spec.facts(self._recorder.now(), self._recorder.wall_time()),
             chance=random.random(),  # noqa: S311 - it spreads retries
-            workspace_gone=str(layout.folder) if became == run_folder.GONE else "",
-            workspace_replaced=str(layout.folder) if became == run_folder.REPLACED else "",
+            workspace_gone=str(layout.folder) if became else "",
             unrecorded=f"{why} ({layout.runs})" if why else "",
             measures=self._measuring is not None,
             task=task_file.current_identity(layout.instructions) if self._state.claim.task or ticked else "",
             plan=plan,
-            withdrawn=self._reports.claims_nothing,
             inspection=self._proof.inspection if self._proof is not None else None,
         )
 
@@ -200,7 +197,7 @@ class Engine:
         if isinstance(verdict, verdicts.Begin | verdicts.RunHook | verdicts.ProofStep | verdicts.MakeOneOffCall):
             if self._dispatcher.catch_up():
                 return True  # the user said something meanwhile; it may be `stop`
-            verdict = decide_start(self._state, facts) or verdict
+            verdict = nothing_can_be_recorded(facts) or verdict
         waits = isinstance(verdict, verdicts.Wait | verdicts.Ask)
         proving = self._is_proving
         if not waits and (not proving or isinstance(verdict, verdicts.Finish)):
@@ -270,7 +267,8 @@ class Engine:
         if spec.tree is not None:
             self._recorder.record(spec.tree.describe_rest())
         self._warn_of_new_files()
-        facts = self._task.compare(replace(facts, unread_notes=waiting, last_prompt=self._place.last_prompt()))
+        facts = replace(facts, unread_notes=waiting, last_prompt=self._place.last_prompt())
+        facts = task_file.with_loss(facts, spec.layout.instructions)
         ending = endings.run_finished_event(verdict, self._state, facts, changes)
         # What the run counted is about these instructions.
         self._recorder.record(replace(ending, task=task_file.current_identity(spec.layout.instructions)))

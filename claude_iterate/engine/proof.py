@@ -17,7 +17,6 @@ from claude_iterate.core.outcomes.classes import ENDING_FAILURES, FINE, RETRIED
 from claude_iterate.core.reports import review
 from claude_iterate.core.reports.review import INVALID, Review
 from claude_iterate.core.rules import proof
-from claude_iterate.core.rules.during import decide_check
 from claude_iterate.core.rules.facts import Facts, Inspection
 from claude_iterate.core.rules.verdicts import HoldReview, JudgeClaim, ProofStep, RunCheck, Verify
 from claude_iterate.engine import schema_call
@@ -67,7 +66,7 @@ class Proof:
 
     def _run_check(self, step: RunCheck) -> None:
         gone = self._definition.missing_files(step.command) if self._definition is not None else ()
-        ended = run_program(self._supervisor, shell_program(step.command, "check"), decide_check)
+        ended = run_program(self._supervisor, shell_program(step.command, "check"))
         cut, output = ended.cut.cause if ended.cut else "", ended.problem or ended.output
         project = self._project.identity
         self._recorder.record(
@@ -131,7 +130,6 @@ def hold_review(supervisor: Supervisor, depth: str, project: ProjectState) -> No
             outcome=outcome if unheld else None,
             tokens=spent.tokens,
             cost_is_lower_bound=spent.at_least,
-            project=project.identity,
             requirements=tuple(
                 replace(one, evidence=shorten(one.evidence, _LONGEST_EVIDENCE)) for one in found.requirements
             ),

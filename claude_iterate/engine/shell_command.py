@@ -6,7 +6,7 @@ that a run starts except Claude and its own small tools goes through here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import msgspec
 from msgspec.structs import replace
@@ -15,17 +15,13 @@ from claude_iterate.agent.command import discovery
 from claude_iterate.agent.command.command_line import run_environment
 from claude_iterate.agent.processes.child import ChildProcess
 from claude_iterate.core.events.enums import Cause
-from claude_iterate.core.rules.facts import Facts
+from claude_iterate.core.rules.during import CHECK_RULES, Running, decide_running
 from claude_iterate.core.rules.verdicts import Cut, Wait
-from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.errors import ExpectedError
 
 TAIL = 4000
 """Characters that are kept of the end of a program's output, unless more are asked for."""
-
-TimeLimit = Callable[[RunState, Facts], Wait | Cut]
-"""When to end a program: a function of `core.rules.during`. `program_began` of the facts is its start."""
 
 
 class Program(msgspec.Struct, frozen=True):
@@ -69,9 +65,9 @@ def shell_program(line: str, name: str, environment: Mapping[str, str] | None = 
     return Program(argv, "The shell", environment or {}, tail=tail)
 
 
-def run_program(supervisor: Supervisor, program: Program, time_limit: TimeLimit) -> ProgramEnd:
-    """Run it in the project root until it has ended, and nothing that it started is left. Never an exception for what
-    the program does."""
+def run_program(supervisor: Supervisor, program: Program, rules: tuple[Running, ...] = CHECK_RULES) -> ProgramEnd:
+    """Run it in the project root until it has ended, and nothing that it started is left; `rules` say when to end it.
+    Never an exception for what the program does."""
     spec, recorder = supervisor.spec, supervisor.recorder
     environment = run_environment(spec.environ, spec.settings.claude, spec.run, spec.layout.folder)
     environment |= program.environment
@@ -80,7 +76,7 @@ def run_program(supervisor: Supervisor, program: Program, time_limit: TimeLimit)
 
     def verdict(_now: float) -> Wait | Cut:
         nonlocal cut
-        found = time_limit(recorder.state, replace(supervisor.facts(), program_began=began))
+        found = decide_running(recorder.state, replace(supervisor.facts(), program_began=began), rules)
         cut = found if isinstance(found, Cut) else None
         return found
 

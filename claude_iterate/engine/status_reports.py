@@ -32,8 +32,6 @@ class StatusReports:
         self._last = self._before = status_file.look(self._path)
         found = self._last.reading.status if self._last.reading else None
         # A finished report is the end of an earlier story; the deltas of a new one begin at nothing.
-        self.claims_nothing = found is None or not found.complete
-        """The report as this process found it is no claim, and no iteration has begun since."""
         self._known: Status | None = found if found is not None and not found.complete else None
         self._judged: Reading | None = None
         self._texts: dict[int, str] = {}
@@ -61,7 +59,6 @@ class StatusReports:
     def iteration_begins(self, number: int) -> str:
         """Remember how the file is now: only what differs from it can be a report of this iteration. Returns the id
         that the report is asked to have."""
-        self.claims_nothing = False
         self._before = self._last = status_file.look(self._path)
         if self._before.file is not None:
             self._texts.setdefault(hash(self._before.file.data), "")

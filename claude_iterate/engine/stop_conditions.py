@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from claude_iterate.core.events import Event, PatternSeen, Said, ScriptResult, StopScriptsRun, ToolAnswered
 from claude_iterate.core.events.enums import Cause
 from claude_iterate.core.formats import one_line, shorten
-from claude_iterate.core.rules.during import decide_check
 from claude_iterate.core.rules.proof import CANNOT_RUN
 from claude_iterate.core.settings.declared import StopSettings
 from claude_iterate.engine.recorder import Recorder
@@ -63,7 +62,7 @@ class StopConditions:
         results = []
         for line in self._scripts:
             program = shell_program(line, "stop-script", {"CLAUDE_ITERATE_ITERATION": str(number)}, _TAIL)
-            ended = run_program(supervisor, program, decide_check)
+            ended = run_program(supervisor, program)
             cut = ended.cut.cause if ended.cut else ""
             results.append(ScriptResult(line, ended.code, ended.duration, ended.problem or ended.output, cut))
             self._warn(line, ended)

@@ -169,7 +169,7 @@ def make_spec(run: PreparedRun, identity: str, agent: Agent, before: Inheritance
     resumed = before.resumed
     if request.accept_changes:  # what earlier runs changed of the definition of the proof is forgotten
         resumed = replace(resumed, defined=None, changes=()) if resumed is not None else None
-        carried = replace(before.carried, changes=(), refuses=False, replaced=())
+        carried = replace(before.carried, changes=(), refuses=False)
         before = replace(before, carried=carried, resumed=resumed, defined=None)
     elif resumed is not None:
         before = replace(before, defined=resumed.defined)

@@ -164,7 +164,9 @@ def check_breaker(run: PreparedRun, before: Inheritance) -> Inheritance:
     left = breaker.cooldown_left(trip, run.settings.stop.cooldown, time.time()) if trip is not None else None
     if trip is None or (left is not None and left <= 0):
         return before
-    hint = f"Continue: {run.command_line.repeat(('--reset',))}{breaker.cooldown_hint(left)}"
+    hint = f"Continue: {run.command_line.repeat(('--reset',))}"
+    if left is not None:
+        hint += f" One trial iteration is allowed in {duration(left)} (stop.cooldown)."
     refused = WorkspaceProblem(breaker.refusal(run.name, trip), hint)
     refused.exit_code = exit_code(trip.reason, run.detailed_exit_code)
     raise refused

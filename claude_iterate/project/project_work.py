@@ -26,7 +26,7 @@ _UNSURE = 2
 
 class Look(msgspec.Struct, frozen=True):
     """What was found: `changes` is A, M or D by path since the look before, None where that is not known. `how` is git,
-    store or files; `problem` says why nothing is known; `notes`: those that Claude keeps for itself changed."""
+    store or files; `problem` says why nothing is known."""
 
     how: str = ""
     tree: str = ""
@@ -37,7 +37,6 @@ class Look(msgspec.Struct, frozen=True):
     changes: dict[str, str] | None = None
     left_out: tuple[tuple[str, str], ...] = ()
     problem: str = ""
-    notes: bool = False
 
 
 class Work:
@@ -58,12 +57,10 @@ class Work:
         self._scan: Scan | None = None
         self._nested: dict[str, Scan] = {}
         self._looked_at = 0.0
-        self._notes: dict[str, tuple[int, ...]] = {}
 
     def begin(self, number: int, since: tuple[str, str] | None) -> Look | None:
         """The first look; None where the next one can be compared with what a killed run looked at last."""
         self._choose()
-        self._look_at_notes()
         found = None if since is not None and self._how != "files" else self.look(number)
         if self._snapshots is not None:
             with contextlib.suppress(GitProblem):  # they are kept a little longer
@@ -77,20 +74,13 @@ class Work:
         before, self._looked_at = self._looked_at, time.time()
         name = f"{number:04d}-next" if again else f"{number:04d}"
         if self._snapshots is not None and self._how == "git":
-            found = self._look_by_git(self._snapshots, name, since, before)
-        else:
-            found = self._look_at_files(name, since)
-        return msgspec.structs.replace(found, notes=True) if self._look_at_notes() else found
+            return self._look_by_git(self._snapshots, name, since, before)
+        return self._look_at_files(name, since)
 
     def give_up(self) -> None:
         """From another thread: the look under way is not wanted any more, and there will be no other."""
         if self._snapshots is not None:
             self._snapshots.give_up()
-
-    def _look_at_notes(self) -> bool:
-        """True when the notes are not those of the last look."""
-        before, self._notes = self._notes, scan.marks(self._place.notes)
-        return before != self._notes
 
     def _choose(self) -> None:
         if self._how:

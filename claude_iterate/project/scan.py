@@ -118,18 +118,3 @@ def checksum(path: str | Path) -> str:
     """Of a file's content."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def marks(paths: Sequence[str]) -> dict[str, tuple[int, ...]]:
-    """What moves with every change of these files, and of those in these folders, without reading them."""
-    found: dict[str, tuple[int, ...]] = {}
-    waiting = list(paths)
-    while waiting and len(found) < MOST_FILES:
-        path = waiting.pop()
-        with contextlib.suppress(OSError):  # files come and go; and no link is followed, not even from the first path
-            about = os.lstat(path)
-            if stat.S_ISDIR(about.st_mode):
-                waiting += [entry.path for entry in os.scandir(path)]
-            else:
-                found[path] = (about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino)
-    return found

@@ -38,8 +38,7 @@ MIN_FREE = 20_000_000
 class Place(msgspec.Struct, frozen=True):
     """The project, for which workspace and run. `own` are files and, with a slash at their end, folders of ours, `kept`
     those of our files that are captured all the same; both relative to the project. `ignore` are patterns of the user's
-    for what does not count; `notes` are the paths of files and folders in which Claude keeps notes for itself, which
-    are no work either."""
+    for what does not count."""
 
     root: Path
     workspace: str
@@ -47,7 +46,6 @@ class Place(msgspec.Struct, frozen=True):
     own: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
 
     def is_own(self, path: str) -> bool:
         """True for a file of ours, and for what is in a folder of ours."""

@@ -10,7 +10,7 @@ from claude_iterate.core.events import RunFinished
 from claude_iterate.core.events.enums import Meaning
 from claude_iterate.core.formats import duration, indent, join_names, one_line, plural, shorten
 from claude_iterate.core.outcomes.classes import RETRIED
-from claude_iterate.core.rules.endings import WAVERED, changed_proof, first_finding
+from claude_iterate.core.rules.endings import changed_proof, first_finding
 from claude_iterate.core.rules.hooks import describe_end
 from claude_iterate.core.rules.proof import flaky_check
 from claude_iterate.core.state.run_state import RunState
@@ -109,8 +109,7 @@ def claim_remarks(finished: RunFinished, state: RunState) -> list[str]:
     proof = state.proof if state.proof is not None and state.proof.passed else None
     found = [one_line(finished.about_claim)] if finished.about_claim else []
     found += [one_line(flaky_check(command)) for command in (proof.flaky if proof else ())]
-    found += [WAVERED] if proof is not None and proof.wavered else []
-    told = one_line(describe_changes(finished.changes))
+    told = one_line(describe_changes(finished.changes)) if finished.changes else ""
     # A claim that was refused for it has it as its cause.
     return [*found, told] if told and told.partition(": ")[2] not in finished.cause else found
 

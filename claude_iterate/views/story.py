@@ -280,8 +280,6 @@ class EvidenceView(msgspec.Struct, frozen=True, rename="camel"):
     purpose: str = "run"
     """run, or verify, which needs no claim."""
     changes: tuple[ChangeView, ...] = ()
-    wavered: bool = False
-    """The review says yes after saying no, and nothing changed in between."""
 
     @property
     def is_judged(self) -> bool:
@@ -317,7 +315,6 @@ def _add_to_proof(
         proof,
         passed=None if proof.dry_run else event.passed,
         checks=tuple(replace(check, flaky=check.command in event.flaky) for check in proof.checks),
-        wavered=event.wavered,
         findings=event.findings,
         tree=event.tree,
         changes=changes(event.changes),

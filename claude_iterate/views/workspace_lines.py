@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from typing import Literal
 
 from claude_iterate.core import formats
-from claude_iterate.core.rules.endings import WAVERED
 from claude_iterate.core.tones import UNPROVEN, Line, state_words, tone
 from claude_iterate.system.files import near
 from claude_iterate.text import local_times
@@ -173,8 +172,6 @@ def _proof(proof: EvidenceView, view: WorkspaceView) -> Iterator[Line]:
     if review is not None:
         yield Line(f"review: {review_result(review)}", sign="good" if review.verdict == "verified" else "bad")
         yield from (Line(f"      - {item}") for item in review.findings)
-    if proof.wavered:
-        yield Line(WAVERED, sign="warning")
 
 
 def _proof_before(view: WorkspaceView) -> str:

@@ -90,7 +90,7 @@ def _find_inheritance(layout: Layout, purpose: str, dry_run: bool, mode: str) ->
     if another and purpose == "run" and not dry_run:
         handed = replace(handed, findings=_NEW_TASK, report=None)
     if reset_after == newest:
-        handed = replace(handed, iterations=0, changes=(), refuses=False, replaced=(), report=None)
+        handed = replace(handed, iterations=0, changes=(), refuses=False, report=None)
     return Inheritance(handed, None, killed, defined, _reset_cause(layout, handed, reset_after == newest))
 
 
@@ -104,7 +104,7 @@ def _reset_cause(layout: Layout, handed: Carried, reset: bool) -> str:
 
 
 def _totals_after(state: RunState) -> Carried:
-    return state.carried if state.run.dry_run else carry_over(state)
+    return state.run.carried if state.run.dry_run else carry_over(state)
 
 
 def _find_unfinished(layout: Layout, newest: str, state: RunState) -> _Unfinished | None:
@@ -130,7 +130,7 @@ def _resume(layout: Layout, newest: str, state: RunState, unfinished: _Unfinishe
             f"Wait for that one; or start again here: claude-iterate reset {layout.name}, then run it.",
         )
     resumed = resume_from(run, before, journal_reader.age(layout.journal(run)))
-    carried = replace(before.carried, report=None if redefined else carry_over(before).report)
+    carried = replace(before.run.carried, report=None if redefined else carry_over(before).report)
     if run != newest:
         handed = _totals_after(state)
         # What the killed run spent comes with its state; carried is all the rest, including what was spent since.

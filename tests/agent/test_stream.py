@@ -136,10 +136,7 @@ def test_the_sorts_of_events() -> None:
     """Each documented line becomes the event that stands for it."""
     system = {"type": "system"}
     assert one(system | {"subtype": "init", "session_id": "s", "model": "m"}) == SessionOpened("s", "m")
-    record = {"subtype": "init", "cwd": "/p", "tools": ["Bash", 7, "x" * 999] + ["Read"] * 999}
-    opened = one(system | record)
-    assert isinstance(opened, SessionOpened)
-    assert (opened.cwd, opened.tools[:2], len(opened.tools), len(opened.tools[2])) == ("/p", ("Bash", "7"), 50, 80)
+    assert one(system | {"subtype": "init", "cwd": "/p", "tools": ["Bash", 7]}) == SessionOpened(cwd="/p")
     assert one(system | {"subtype": "task_started", "task_id": "t", "description": "d"}) == TaskStarted("t", "", "d")
     assert one(system | {"subtype": "task_updated", "task_id": "t", "patch": {"status": "killed"}}) == TaskEnded(
         "t", "killed"

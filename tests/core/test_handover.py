@@ -59,7 +59,6 @@ NOT_HANDED_ON = {
     "started_at": "it is another run",
     "last_at": "it is another run",
     "last_ended": "a user who says `run` does not want to wait",
-    "waiting.began": "on the clock of the other run",
     "waiting.ends": "on the clock of the other run",
     "status": "handed on as the report of what is carried",
     "unclaimed": "handed on as the report of what is carried",
@@ -114,7 +113,7 @@ def iteration(number: int, kind: Kind = Kind.OK, status: Status | None = None, *
 DENIED = (Denial("Bash", "npm test"),)
 CLAIM = Status(True)
 RED, GREEN = VerificationFinished(1, False, "tests fail"), VerificationFinished(1, True)
-CHECKED = ChecksPassed(1, digest(("true",)), project="abc")
+CHECKED = ChecksPassed(digest(("true",)), project="abc")
 LIMITED = ReviewFinished("unheld", outcome=Outcome(Kind.USAGE_LIMIT, "m", resets_at=1000.0))
 STORIES: dict[str, list[Event]] = {
     "failures": [*iteration(1, Kind.CRASH), *iteration(2, Kind.IDLE)],
@@ -257,7 +256,7 @@ def test_what_is_taken_over_is_what_was_left(story: str) -> None:
 @pytest.mark.parametrize(
     ("story", "verdict"),
     [
-        ("limit", WaitStarted(Why.USAGE_LIMIT, 1060.0, "m", "", 1)),
+        ("limit", WaitStarted(Why.USAGE_LIMIT, 1060.0, "m")),
         ("waiting", Wait(460.0)),
         ("claim", Verify(1)),
         ("red", Begin(2)),
@@ -277,8 +276,8 @@ def test_the_next_step_is_the_same_as_without_the_kill(story: str, verdict: Verd
     ("story", "verdict"),
     [
         ("unchecked", Verify(1)),
-        ("checked", WaitStarted(Why.USAGE_LIMIT, 1060.0, "m", "", 1)),
-        ("review", WaitStarted(Why.USAGE_LIMIT, 1060.0, "m", "", 1)),
+        ("checked", WaitStarted(Why.USAGE_LIMIT, 1060.0, "m")),
+        ("review", WaitStarted(Why.USAGE_LIMIT, 1060.0, "m")),
         ("review waits", Wait(460.0)),
     ],
 )
@@ -292,12 +291,6 @@ def test_what_was_decided_is_not_decided_again_without_a_try() -> None:
     """Killed between the last failed proof and the end of the run: a user who runs it again wants another try."""
     after = resumed(state_of(*STORIES["red"]))
     assert decide(after, facts(0.0, wall=600.0, checks=("true",), max_attempts=1)) == Begin(2)
-
-
-def test_a_wait_that_was_planned_with_another_clock_is_bounded() -> None:
-    """No wait lasts longer than `limits.max_wait`, whichever run began it."""
-    state = resumed(state_of(*iteration(1, Kind.USAGE_LIMIT), WaitStarted(Why.USAGE_LIMIT, 30 * 86400.0)))
-    assert decide(state, facts(0.0, wall=600.0, max_wait=3600.0)) == Wait(3600.0)
 
 
 def test_where_no_more_iterations_are_wanted_none_is_waited_for() -> None:

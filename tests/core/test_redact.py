@@ -118,7 +118,7 @@ TEXTS = frozenset(
     about_claim advice again agent_version allowed_by blocked blockers cause changed command cwd denied description
     detail doing error error_said errors evidence facts findings flaky gone hint hooks_failed how input instructions
     message next output path pattern phase problem problems processes red results said settings
-    shown_by signs status_instructions structured summary system_prompt tests text to_prove tools trigger tripped
+    shown_by signs status_instructions structured summary system_prompt tests text to_prove trigger tripped
     trouble why work
     """.split()  # noqa: SIM905 - one name per line would take a page
 )

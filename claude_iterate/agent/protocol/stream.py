@@ -24,8 +24,6 @@ _REASON = "What required approval: "
 _FACTS = ("type", "backgroundTaskId", "interrupted", "returnCodeInterpretation")
 MOST_TURNS = 1_000_000
 _MOST_TASKS = 1000
-_MOST_TOOLS = 50
-_LONGEST_NAME = 80
 """Characters of a tool's name, few enough for every journal to have it."""
 _NOT_SHOWN = frozenset({"type", "subtype", "uuid", "session_id", "parent_tool_use_id", "request_id", "timestamp"})
 
@@ -224,7 +222,6 @@ def _read_session(document: dict[str, Any]) -> StreamEvent:
         (*_troubled_servers(document.get("mcp_servers")), *texts(document.get("plugin_errors"))),
         "StructuredOutput" in tools,  # the tool that Claude Code has when it was given a schema
         word(document.get("cwd")),
-        tuple(name[:_LONGEST_NAME] for name in texts(tools[:_MOST_TOOLS])),
     )
 
 

@@ -42,8 +42,7 @@ class Denial(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SessionOpened(BaseEvent, frozen=True):
-    """Claude introduced itself. `by_schema`: it has a schema for its answer; `cwd` is the folder that it works in,
-    `tools` are the first of its tools."""
+    """Claude introduced itself. `by_schema`: it has a schema for its answer; `cwd` is the folder that it works in."""
 
     session: str = ""
     model: str = ""
@@ -52,7 +51,6 @@ class SessionOpened(BaseEvent, frozen=True):
     problems: tuple[str, ...] = ()
     by_schema: bool = False
     cwd: str = ""
-    tools: tuple[str, ...] = ()
 
 
 class Said(BaseEvent, frozen=True):

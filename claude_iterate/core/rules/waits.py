@@ -31,20 +31,11 @@ def wait_is_on(state: RunState, facts: Facts) -> Verdict | None:
         return WaitEnded(wait.why)
     if wait.why == Why.USAGE_LIMIT and facts.limits.on_usage_limit != "wait":
         return _stop_at_limit(wait.detail, wait.until)
-    if wait.why == Why.SCHEDULE:
-        return _wait_for_hours(wait, state, facts)
+    if wait.why == Why.SCHEDULE and outside_hours(state, facts) is None:
+        return WaitEnded(wait.why)
     # A computer may sleep, so the wall clock counts; it may be set back, so the run's own clock counts as well.
-    # One that was taken over may have been planned with another clock, or another `limits.max_wait`.
-    ends = min(state.waiting.ends, state.waiting.began + facts.limits.max_wait)
-    left = min(wait.until - facts.wall, ends - facts.now)
-    return Wait(facts.now + left) if left > 0 else WaitEnded(wait.why)
-
-
-def _wait_for_hours(wait: WaitStarted, state: RunState, facts: Facts) -> Verdict:
-    """No `limits.max_wait` cuts this wait, and it ends when the settings have changed meanwhile."""
     left = min(wait.until - facts.wall, state.waiting.ends - facts.now)
-    closed = left > 0 and outside_hours(state, facts) is not None
-    return Wait(facts.now + left) if closed else WaitEnded(wait.why)
+    return Wait(facts.now + left) if left > 0 else WaitEnded(wait.why)
 
 
 def another_run_met_the_limit(state: RunState, facts: Facts) -> Verdict | None:
@@ -74,7 +65,7 @@ def limit_is_reached(state: RunState, facts: Facts) -> Verdict | None:
         until = outcome.resets_at + facts.limits.reset_margin
     else:  # It lags behind, and asking again at once would only ask too often.
         until = facts.wall + max(facts.limits.reset_margin, backoff(attempt, facts.chance))
-    return _wait_at_most(state, facts, WaitStarted(Why.USAGE_LIMIT, until, outcome.message, outcome.window, attempt))
+    return _wait_at_most(state, facts, WaitStarted(Why.USAGE_LIMIT, until, outcome.message, outcome.window))
 
 
 def api_is_in_trouble(state: RunState, facts: Facts) -> Verdict | None:
@@ -86,7 +77,7 @@ def api_is_in_trouble(state: RunState, facts: Facts) -> Verdict | None:
     attempt = state.waiting.waits + 1
     until = facts.wall + backoff(attempt, facts.chance)
     why = Why.RATE_LIMIT if outcome.throttled else Why.TRANSIENT
-    return _wait_at_most(state, facts, WaitStarted(why, until, outcome.message, "", attempt))
+    return _wait_at_most(state, facts, WaitStarted(why, until, outcome.message))
 
 
 def reserve_is_reached(state: RunState, facts: Facts) -> Verdict | None:
@@ -152,7 +143,7 @@ def claude_is_away(state: RunState, facts: Facts) -> Verdict | None:
         return None
     attempt = max(1, state.streaks.absences)
     until = facts.wall + AWAY_PAUSES[min(attempt, len(AWAY_PAUSES)) - 1]
-    return _wait_at_most(state, facts, WaitStarted(Why.AWAY, until, outcome.message, "", attempt))
+    return _wait_at_most(state, facts, WaitStarted(Why.AWAY, until, outcome.message))
 
 
 def retry_if_temporary(outcome: Outcome, state: RunState) -> Outcome:
@@ -170,7 +161,7 @@ def pause_after_failure(state: RunState, facts: Facts) -> Verdict | None:
     if last is None or last.kind not in COUNTED_FAILURES or not facts.settings.delay or state.run.made_up:
         return None
     pause = max(facts.settings.delay, backoff(state.breaker.failures, 0.0))
-    return WaitStarted(Why.FAILURES, facts.wall + pause, last.message, "", max(1, state.breaker.failures))
+    return WaitStarted(Why.FAILURES, facts.wall + pause, last.message)
 
 
 def pause_between_iterations(state: RunState, facts: Facts) -> Verdict | None:
