@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from claude_iterate.core.events import Event, PatternSeen, Said, ScriptResult, StopScriptsRun, ToolAnswered
+from claude_iterate.core.events import AssistantText, Event, PatternSeen, ScriptResult, StopScriptsRun, ToolResult
 from claude_iterate.core.events.enums import Cause
 from claude_iterate.core.formats import one_line, shorten
 from claude_iterate.core.rules.proof import CANNOT_RUN
@@ -35,7 +35,7 @@ class StopConditions:
     def search(self, printed: Iterable[Event]) -> None:
         """Record the first match of an iteration."""
         for event in printed:
-            if not isinstance(event, Said | ToolAnswered) or not event.text:
+            if not isinstance(event, AssistantText | ToolResult) or not event.text:
                 continue
             for pattern in tuple(self._patterns):
                 if self._recorder.state.breaker.pattern is None and (found := self._find(pattern, event.text)):

@@ -178,7 +178,7 @@ class Console:
         else:
             # The tool's name and the verdict on it stand out; what follows is quoted.
             title, style = (2, CYAN) if isinstance(event, events.ToolCalled) else (1, "")
-            if isinstance(event, events.ToolAnswered):
+            if isinstance(event, events.ToolResult):
                 style = RED if event.is_error else GREEN
             self._err.say(block[:title], style)
             self._err.say(block[title:])

@@ -38,7 +38,7 @@ def lines(event: events.Event, whole: bool) -> list[str]:
     return [indent_text(text, SUB_AGENT) for text in block] if getattr(event, "parent", "") else block
 
 
-def _assistant_text(event: events.Said) -> list[str]:
+def _assistant_text(event: events.AssistantText) -> list[str]:
     if event.error:
         first, rest = first_and_rest(event.text)
         return [f"❌ {first or event.error}", *indent(rest), *_cut_mark(event.cut)]
@@ -46,7 +46,7 @@ def _assistant_text(event: events.Said) -> list[str]:
     return [text, *_cut_mark(event.cut)] if event.cut else [text]
 
 
-def _prompt_sent(event: events.Told, whole: bool) -> list[str]:
+def _prompt_sent(event: events.PromptSent, whole: bool) -> list[str]:
     text, *more = indent_head(event.text or "(empty message to the model)", None if whole else OUTPUT_LINES, "  ")
     first, feed, rest = text.partition("\n")
     return [f"→ {first.lstrip()}{feed}{rest}", *more, *_cut_mark(event.cut)]
@@ -70,7 +70,7 @@ def _agent_note(event: events.AgentNoted) -> list[str]:
     return [f"· {event.kind}: {first}" if first else f"· {event.kind}", *indent(rest)]
 
 
-def _garbage(event: events.GarbageSeen) -> list[str]:
+def _unparsed_line(event: events.UnparsedLine) -> list[str]:
     more = event.bytes - len(event.text.encode("utf-8", "replace"))
     missing = f" ... ({plural(more, 'more byte')})" if more > 1 else ""
     return [f"? {event.text}{missing}"]
@@ -107,12 +107,12 @@ def _cut_mark(characters: int) -> list[str]:
 
 _LIMITED: dict[type, Callable[[Any, bool], list[str]]] = {
     events.ToolCalled: call_lines,
-    events.ToolAnswered: result_lines,
-    events.Told: _prompt_sent,
+    events.ToolResult: result_lines,
+    events.PromptSent: _prompt_sent,
 }
 """Events of which the log may show more than the console. All others have the same lines in both."""
 _WRITERS: dict[type, Callable[[Any], list[str]]] = {
-    events.Said: _assistant_text,
+    events.AssistantText: _assistant_text,
     # Some models send thinking without its text.
     events.Thought: lambda event: [f"💭 {event.text or '(thinking, text not shown)'}", *_cut_mark(event.cut)],
     events.TaskStarted: lambda event: [
@@ -132,13 +132,13 @@ _WRITERS: dict[type, Callable[[Any], list[str]]] = {
     ],
     events.AgentNoted: _agent_note,
     events.ResultReported: _result,
-    events.GarbageSeen: _garbage,
+    events.UnparsedLine: _unparsed_line,
     events.ErrorPrinted: lambda event: [f"stderr: {event.text}"],
     events.SessionOpened: _session,
 }
 
 
-PARAGRAPHS = frozenset({events.Said, events.Thought, events.Told, events.ResultReported})
+PARAGRAPHS = frozenset({events.AssistantText, events.Thought, events.PromptSent, events.ResultReported})
 ABOUT_COLUMNS = 80
 MOST_OPEN = 1000
 
@@ -171,7 +171,7 @@ class Transcript:
                 self._open.clear()
             self._open[event.id], self._latest = headline(event), event.id
             return ["", *block]
-        if isinstance(event, events.ToolAnswered):
+        if isinstance(event, events.ToolResult):
             return [block[0] + self._about(event), *block[1:]]
         return ["", *block] if kind is not before and kind in PARAGRAPHS else block
 
@@ -179,7 +179,7 @@ class Transcript:
         """Something else was written in between."""
         self._before = None
 
-    def _about(self, event: events.ToolAnswered) -> str:
+    def _about(self, event: events.ToolResult) -> str:
         """Which call this answers; nothing when the call stands right above."""
         call, latest = self._open.pop(event.id, ""), self._latest
         self._latest = ""

@@ -91,7 +91,7 @@ _LOOKED_AT = 4 * LONGEST
 
 def is_worth_a_line(event: events.Event) -> bool:
     """False for what has no line: most of it comes often."""
-    return type(event) not in _WITHOUT_LINE and not (isinstance(event, events.ToolAnswered) and not event.is_error)
+    return type(event) not in _WITHOUT_LINE and not (isinstance(event, events.ToolResult) and not event.is_error)
 
 
 def short_line(entry: events.Entry, before: RunState, after: RunState) -> str:
@@ -117,11 +117,11 @@ def short_line(entry: events.Entry, before: RunState, after: RunState) -> str:
 _WITHOUT_LINE = frozenset(
     {
         events.Thought,
-        events.Told,
+        events.PromptSent,
         events.UsageReported,
         events.LimitReported,
         events.AgentNoted,
-        events.GarbageSeen,
+        events.UnparsedLine,
         events.ErrorPrinted,
         events.SessionOpened,
         events.ResultReported,

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from claude_iterate.core.events import ToolAnswered, ToolCalled
+from claude_iterate.core.events import ToolCalled, ToolResult
 from claude_iterate.core.events.stream import telling
 from claude_iterate.core.formats import INDENT, first_and_rest, head, indent, indent_head, indent_text, one_line, plural
 
@@ -127,7 +127,7 @@ STRING_NOT_FOUND = (
 )
 
 
-def result_lines(answer: ToolAnswered, whole: bool) -> list[str]:
+def result_lines(answer: ToolResult, whole: bool) -> list[str]:
     """What became of a call."""
     block = _error(answer, whole) if answer.is_error else _success(answer, whole)
     if answer.cut:
@@ -135,7 +135,7 @@ def result_lines(answer: ToolAnswered, whole: bool) -> list[str]:
     return block
 
 
-def _error(answer: ToolAnswered, whole: bool) -> list[str]:
+def _error(answer: ToolResult, whole: bool) -> list[str]:
     text = answer.text.strip().removeprefix("<tool_use_error>").removesuffix("</tool_use_error>")
     if answer.name == "Edit" and "not found in file" in text:
         # The console has shown the string with the call; the log keeps Claude's words as well.
@@ -144,7 +144,7 @@ def _error(answer: ToolAnswered, whole: bool) -> list[str]:
     return [f"❌ {answer.name or 'Tool'} failed: {first or 'no reason given'}", *indent(rest)]
 
 
-def _success(answer: ToolAnswered, whole: bool) -> list[str]:
+def _success(answer: ToolResult, whole: bool) -> list[str]:
     match answer.name:
         case "Read":
             return _read_result(answer, whole)
@@ -160,7 +160,7 @@ def _success(answer: ToolAnswered, whole: bool) -> list[str]:
     return [*title, *_body(answer.text, None if whole else OUTPUT_LINES)]
 
 
-def _read_result(answer: ToolAnswered, whole: bool) -> list[str]:
+def _read_result(answer: ToolResult, whole: bool) -> list[str]:
     text = answer.text.rstrip("\n")
     if not text[:12].lstrip()[:1].isdecimal():
         # An image, an empty file, a file unchanged since the last Read: there are no numbered lines.

@@ -19,7 +19,14 @@ from claude_iterate.core.redact import Redactor
 from claude_iterate.workspace.layout import Layout
 
 _WITH_TEXT = frozenset(
-    {events.Said, events.Thought, events.Told, events.ToolCalled, events.ToolAnswered, events.ResultReported}
+    {
+        events.AssistantText,
+        events.Thought,
+        events.PromptSent,
+        events.ToolCalled,
+        events.ToolResult,
+        events.ResultReported,
+    }
 )
 
 
@@ -66,6 +73,6 @@ def restore_texts(entries: Iterable[events.Entry], printed: Iterator[events.Stre
 
 def _is_same(short: Any, full: Any) -> bool:
     """The journal's event is the beginning of the one that was printed."""
-    if isinstance(short, events.ToolCalled | events.ToolAnswered):
+    if isinstance(short, events.ToolCalled | events.ToolResult):
         return bool(short.id == full.id)
     return bool(full.text.startswith(short.text) if short.cut else full.text == short.text)

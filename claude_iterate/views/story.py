@@ -114,7 +114,7 @@ class Story:
         if type(event) in _HEARD:
             self.heard_at = entry.at
         match event:
-            case events.Said() if not event.error and not event.parent:
+            case events.AssistantText() if not event.error and not event.parent:
                 self.said = event.text
             case events.WaitStarted():
                 self.waits.append(WaitView(event.why, moment(entry.at), None, 0.0, ""))

@@ -33,7 +33,17 @@ figure."""
 _HEAD = 240
 """Bytes of a line in which its event begins."""
 WORDS = frozenset(
-    {"Said", "Thought", "Told", "ToolCalled", "ToolAnswered", "AgentNoted", "ApiRetried", "GarbageSeen", "ErrorPrinted"}
+    {
+        "AssistantText",
+        "Thought",
+        "PromptSent",
+        "ToolCalled",
+        "ToolResult",
+        "AgentNoted",
+        "ApiRetried",
+        "UnparsedLine",
+        "ErrorPrinted",
+    }
 )
 """Events that fill a journal and have no effect once a call is over."""
 

@@ -13,22 +13,22 @@ from claude_iterate.agent.protocol.stream import Translator
 from claude_iterate.core.events import (
     AgentNoted,
     ApiRetried,
+    AssistantText,
     ContextCompacted,
     Event,
-    GarbageSeen,
     LimitReported,
+    PromptSent,
     ResultReported,
-    Said,
     SessionOpened,
     TaskEnded,
     TasksListed,
     TaskStarted,
     Thought,
     Tokens,
-    Told,
-    ToolAnswered,
     ToolCalled,
     ToolDenied,
+    ToolResult,
+    UnparsedLine,
 )
 from claude_iterate.core.outcomes.classes import classify
 from claude_iterate.text import claude_lines
@@ -63,10 +63,10 @@ def test_every_block_of_every_recording_is_shown(path: Path) -> None:
     events = events_of(path.read_bytes())
     count = {
         kind: sum(isinstance(event, kind) for event in events)
-        for kind in (Said, Told, Thought, ToolCalled, ToolAnswered)
+        for kind in (AssistantText, PromptSent, Thought, ToolCalled, ToolResult)
     }
-    assert count[Said] + count[Told] == wanted["text"]
-    assert (count[Thought], count[ToolCalled], count[ToolAnswered]) == (
+    assert count[AssistantText] + count[PromptSent] == wanted["text"]
+    assert (count[Thought], count[ToolCalled], count[ToolResult]) == (
         wanted["thinking"],
         wanted["tool_use"],
         wanted["tool_result"],
@@ -77,7 +77,7 @@ def test_every_block_of_every_recording_is_shown(path: Path) -> None:
             or (isinstance(event, AgentNoted) and event.kind == "thinking_tokens")
             or isinstance(event, TasksListed | ToolDenied)  # other events tell it to readers
         )
-        if not unsaid and not (isinstance(event, Said) and not event.text):
+        if not unsaid and not (isinstance(event, AssistantText) and not event.text):
             assert claude_lines.lines(event, whole=False), event
 
 
@@ -85,7 +85,7 @@ def test_a_result_knows_its_tool() -> None:
     """Results are joined to their tools by id, also when two run at once."""
     events = events_of(RECORDINGS[[path.stem for path in RECORDINGS].index("a4-all-tools")].read_bytes())
     calls = {event.id: event.name for event in events if isinstance(event, ToolCalled)}
-    answers = [event for event in events if isinstance(event, ToolAnswered)]
+    answers = [event for event in events if isinstance(event, ToolResult)]
     assert answers
     assert all(event.name == calls[event.id] for event in answers)
 
@@ -94,7 +94,7 @@ def test_the_word_error_in_a_result_is_no_error() -> None:
     """Only `is_error` is."""
     answer = {"type": "tool_result", "tool_use_id": "1", "content": "no errors found; nothing failed"}
     event = one({"type": "user", "message": {"content": [answer]}})
-    assert isinstance(event, ToolAnswered)
+    assert isinstance(event, ToolResult)
     assert not event.is_error
 
 
@@ -151,10 +151,10 @@ def test_the_sorts_of_events() -> None:
     assert one(system | compacted | {"compact_metadata": ["?"]}) == ContextCompacted()
     assert one(system | {"subtype": "hook_started", "hook_name": "x"}) == AgentNoted("hook_started", "hook_name=x")
     assert one({"type": "brand_new", "word": "w"}) == AgentNoted("brand_new", "word=w")
-    assert one({"type": "user", "message": {"content": "plain"}}) == Told("plain")
+    assert one({"type": "user", "message": {"content": "plain"}}) == PromptSent("plain")
     assert one(
         {"type": "assistant", "message": {"content": [{"type": "text", "text": "x"}]}, "error": "rate_limit"}
-    ) == Said("x", "", "rate_limit")
+    ) == AssistantText("x", "", "rate_limit")
     info = {"status": "rejected", "resetsAt": 5, "rateLimitType": "five_hour", "utilization": 1}
     assert one({"type": "rate_limit_event", "rate_limit_info": info}) == LimitReported(
         "rejected", "five_hour", 5.0, 1.0
@@ -226,7 +226,7 @@ def test_a_window_is_told_wherever_its_figures_stand() -> None:
 def test_what_is_no_event_is_kept_as_garbage(line: bytes) -> None:
     """Shown, with its size; never fatal."""
     (event,) = Translator().translate(line)
-    assert isinstance(event, GarbageSeen)
+    assert isinstance(event, UnparsedLine)
     assert event.bytes == len(line)
 
 
@@ -237,7 +237,7 @@ def test_broken_characters_cost_only_themselves() -> None:
         b'{"type":"user","message":{"content":"a\\ud800b"}}',
     ):
         (event,) = Translator().translate(line)
-        assert isinstance(event, Told)
+        assert isinstance(event, PromptSent)
         assert event.text.encode("utf-8")[:1] == b"a"
 
 

@@ -15,6 +15,7 @@ from freezegun import freeze_time
 
 from claude_iterate.cli.command_table import COMMANDS
 from claude_iterate.core.events import (
+    AssistantText,
     Carried,
     CheckFinished,
     Event,
@@ -26,9 +27,8 @@ from claude_iterate.core.events import (
     ReviewFinished,
     ReviewStarted,
     RunFinished,
-    Said,
-    ToolAnswered,
     ToolCalled,
+    ToolResult,
     VerificationFinished,
     VerificationStarted,
     WaitStarted,
@@ -265,10 +265,10 @@ def test_a_live_run_is_told_from_its_journal(typed: Type, project: Project) -> N
     events = (
         IterationStarted(3),
         ToolCalled("t1", "Read", {"file_path": "/x"}),
-        ToolAnswered("t1", "Read"),
+        ToolResult("t1", "Read"),
         ResultReported(cost_usd=0.5),
         ToolCalled("t2", "Bash", {"command": "pytest -q"}),
-        Said("x"),
+        AssistantText("x"),
     )
     journal(layout, *events, began=time.time() - 100)
     assert "Now:" not in typed("show", "w").out
@@ -299,7 +299,7 @@ def test_a_request_is_not_a_sign_of_life_of_claude(typed: Type, project: Project
 def test_a_tool_before_a_long_answer_is_still_seen(typed: Type, project: Project) -> None:
     """Of a huge journal only the milestones and the last part are read; both tell of the call under way."""
     layout = project.create("w")
-    said = [Said("x" * 290) for _ in range(3000)]
+    said = [AssistantText("x" * 290) for _ in range(3000)]
     journal(layout, IterationStarted(7), *said, ToolCalled("t", "Bash", {"command": "make"}))
     assert layout.journal(RUN).stat().st_size > 3 * 256 * 1024
     with run_lock.hold(layout.lock, "w", RUN):

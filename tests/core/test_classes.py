@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from claude_iterate.core.events import (
+    AssistantText,
     CutStarted,
     Denial,
     Entry,
@@ -12,7 +13,6 @@ from claude_iterate.core.events import (
     IterationStarted,
     LimitReported,
     ResultReported,
-    Said,
     Thought,
     ToolCalled,
 )
@@ -280,7 +280,8 @@ def test_an_exit_code_takes_a_good_result_back() -> None:
 
 
 @pytest.mark.parametrize(
-    "after", [LimitReported("allowed", "five_hour"), ToolCalled("t", "Bash", {}), Said("here we go"), Thought("hm")]
+    "after",
+    [LimitReported("allowed", "five_hour"), ToolCalled("t", "Bash", {}), AssistantText("here we go"), Thought("hm")],
 )
 def test_a_rejection_is_forgotten_when_claude_gets_through(after: Event) -> None:
     """It says so, or the model answers."""

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from claude_iterate.core.events import (
+    AssistantText,
     Entry,
     Event,
     IterationFinished,
@@ -16,7 +17,6 @@ from claude_iterate.core.events import (
     PlanRead,
     RunFinished,
     RunStarted,
-    Said,
     StatusChanged,
     VerificationFinished,
     WaitEnded,
@@ -246,7 +246,7 @@ def test_the_project_is_named() -> None:
 
 def test_most_events_have_no_notice() -> None:
     """Claude's words and warnings are not posted."""
-    assert posted(Said("hello")) == []
+    assert posted(AssistantText("hello")) == []
     assert posted(Warned("careful")) == []
 
 

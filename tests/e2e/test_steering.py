@@ -205,7 +205,7 @@ def test_a_huge_journal_delays_no_answer(loop: Loop) -> None:
     loop.script(PATIENT, DONE)
     process = loop.working()
     (path,) = loop.workspace.glob("runs/*/events.ndjson")
-    words = {"seq": 5, "at": 1.0, "elapsed": 1.0, "event": {"event": "Said", "text": "x" * 900}}
+    words = {"seq": 5, "at": 1.0, "elapsed": 1.0, "event": {"event": "AssistantText", "text": "x" * 900}}
     with path.open("a") as journal:
         journal.write((json.dumps(words, separators=(",", ":")) + "\n") * 100_000)
     before = bytes_read(os.getpid()) + bytes_read(process.pid)

@@ -6,7 +6,7 @@ import io
 
 import msgspec
 
-from claude_iterate.core.events import Entry, RunStarted, Said
+from claude_iterate.core.events import AssistantText, Entry, RunStarted
 from claude_iterate.core.state.condition import recorded_settings
 from claude_iterate.core.state.fold import fold
 from claude_iterate.operations.playback import recorded_console
@@ -21,7 +21,7 @@ def test_the_console_has_the_settings_of_the_run() -> None:
     assert (found.output, found.colors, found.stop.no_progress) == ("quiet", False, 9)
     newer = msgspec.structs.replace(STARTED, settings={"output": "sung", "stop.later": 1, "notify.url": "***"})
     assert recorded_settings(newer).output == "progress"
-    entries = [Entry(1, 100.0, 0.0, STARTED), Entry(2, 101.0, 1.0, Said("words 2"))]
+    entries = [Entry(1, 100.0, 0.0, STARTED), Entry(2, 101.0, 1.0, AssistantText("words 2"))]
     for level, lines in (("", 0), ("verbose", 1)):
         err = io.StringIO()
         console = recorded_console(started, io.StringIO(), err, level)

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as Xml
 import pytest
 
 from claude_iterate.core import events
-from claude_iterate.core.events import Entry, IterationStarted, RunFinished, Said, Warned
+from claude_iterate.core.events import AssistantText, Entry, IterationStarted, RunFinished, Warned
 from claude_iterate.operations.replay import MOST_LINES, Cast, RecordedPace, iteration_range, picture
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -20,8 +20,8 @@ def test_a_pause_is_shortened_and_the_clocks_go_on() -> None:
     waited: list[float] = []
     drawn: list[tuple[float, float]] = []
     pace = RecordedPace(10.0, 2.0, waited.append)
-    pace(Entry(1, 1000.0, 0.0, Said("a")), lambda now: drawn.append((now, pace.wall())))
-    pace(Entry(2, 1600.0, 600.0, Said("b")), lambda now: drawn.append((now, pace.wall())))
+    pace(Entry(1, 1000.0, 0.0, AssistantText("a")), lambda now: drawn.append((now, pace.wall())))
+    pace(Entry(2, 1600.0, 600.0, AssistantText("b")), lambda now: drawn.append((now, pace.wall())))
     assert sum(waited) == pytest.approx(2.0)
     assert [round(now) for now, _ in drawn] == [60 * part for part in range(1, 10)]
     assert all(wall == pytest.approx(1000.0 + now) for now, wall in drawn)
@@ -31,7 +31,9 @@ def test_a_pause_is_shortened_and_the_clocks_go_on() -> None:
 def test_at_once_waits_for_nothing_and_a_part_not_for_the_rest() -> None:
     """Nor does a clock that was set back."""
     waited: list[float] = []
-    told = [Entry(number, 0.0, moment, Said("a")) for number, moment in ((1, 0.0), (2, 9.0), (3, 4.0), (4, 90.0))]
+    told = [
+        Entry(number, 0.0, moment, AssistantText("a")) for number, moment in ((1, 0.0), (2, 9.0), (3, 4.0), (4, 90.0))
+    ]
     at_once, part = RecordedPace(0.0, wait=waited.append), RecordedPace(1.0, wait=waited.append)
     for pace, shown in ((at_once, told), (part, told[1:3])):
         for entry in shown:
@@ -41,8 +43,14 @@ def test_at_once_waits_for_nothing_and_a_part_not_for_the_rest() -> None:
 
 def test_an_iteration_has_all_its_attempts() -> None:
     """Up to the next one, or to the end of the run."""
-    kinds: list[events.Event] = [Warned("w"), IterationStarted(1), Said("a"), IterationStarted(1), Said("b")]
-    kinds += [IterationStarted(2), Said("c"), RunFinished("completed")]
+    kinds: list[events.Event] = [
+        Warned("w"),
+        IterationStarted(1),
+        AssistantText("a"),
+        IterationStarted(1),
+        AssistantText("b"),
+    ]
+    kinds += [IterationStarted(2), AssistantText("c"), RunFinished("completed")]
     found = [Entry(number, 0.0, 0.0, event) for number, event in enumerate(kinds, 1)]
     assert iteration_range(found, 1) == range(2, 6)
     assert iteration_range(found, 2) == range(6, 8)

@@ -8,6 +8,7 @@ import pytest
 
 from claude_iterate.core.events import (
     ApiRetried,
+    AssistantText,
     IterationFinished,
     IterationStarted,
     Outcome,
@@ -15,11 +16,10 @@ from claude_iterate.core.events import (
     ResultReported,
     Resumed,
     RunFinished,
-    Said,
     SessionOpened,
     StatusChanged,
-    ToolAnswered,
     ToolCalled,
+    ToolResult,
     WaitEnded,
     WaitStarted,
 )
@@ -130,7 +130,7 @@ def test_at_most_five_drawings_a_second() -> None:
     console, err = live()
     console(entry(started()))
     for number in range(1000):
-        console(entry(Said("x"), 1 + number / 1000))
+        console(entry(AssistantText("x"), 1 + number / 1000))
     assert err.getvalue().count("\r[") <= 7
 
 
@@ -185,11 +185,11 @@ def test_trouble_with_the_api_is_shown() -> None:
     ):
         console(entry(event, now))
         assert shown(console, err, now + 1) == f"{words} (1s)"
-    console(entry(Said("Hello"), 42))
+    console(entry(AssistantText("Hello"), 42))
     assert shown(console, err, 43) == ""
     console(entry(NPM, 44))
     assert shown(console, err, 59) == "Bash npm test (15s)"
-    console(entry(ToolAnswered("1", "Bash", "ok"), 60))
+    console(entry(ToolResult("1", "Bash", "ok"), 60))
     assert shown(console, err, 61) == "Bash npm test"
     assert shown(console, err, 70) == "waiting for the API 10s"
     console(entry(ResultReported(), 71))

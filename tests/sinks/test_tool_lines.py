@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from claude_iterate.core.events import ToolAnswered, ToolCalled
+from claude_iterate.core.events import ToolCalled, ToolResult
 from claude_iterate.text.tool_lines import STRING_NOT_FOUND, call_lines, headline, result_lines
 
 
@@ -126,7 +126,7 @@ def test_headline(name: str, values: dict[str, Any], text: str) -> None:
 
 
 def answered(name: str, text: str, whole: bool = False, **more: Any) -> list[str]:
-    return "\n".join(result_lines(ToolAnswered("1", name, text, **more), whole)).split("\n")
+    return "\n".join(result_lines(ToolResult("1", name, text, **more), whole)).split("\n")
 
 
 def test_read_shows_15_numbered_lines() -> None:

@@ -40,7 +40,7 @@ def iteration(number: int) -> list[Any]:
     status = Status(complete=False, completed=number, total=5000, summary=f"Step {number}")
     tool = events.ToolCalled(id=str(number), name="Bash", input={"command": "make"})
     ended = IterationFinished(number, Outcome(Kind.OK), status, duration=9.0, cost_usd=0.1, tools=3, context=0.5)
-    return [IterationStarted(number), tool, events.Said(text="x" * 200), ended]
+    return [IterationStarted(number), tool, events.AssistantText(text="x" * 200), ended]
 
 
 def story_of(*happened: Any) -> Story:

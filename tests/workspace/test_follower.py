@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from claude_iterate.core.events import Entry, Said
+from claude_iterate.core.events import AssistantText, Entry
 from claude_iterate.workspace.journal_reader import JournalFollower
 from claude_iterate.workspace.journal_writer import JournalWriter
 
 
 def entries(count: int) -> list[Entry]:
-    return [Entry(number, 1.5, 0.5, Said(f"text {number} \u2028 é")) for number in range(1, count + 1)]
+    return [Entry(number, 1.5, 0.5, AssistantText(f"text {number} \u2028 é")) for number in range(1, count + 1)]
 
 
 @pytest.fixture(scope="module")

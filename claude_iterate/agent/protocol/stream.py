@@ -67,7 +67,7 @@ class Translator:
         if type(document) is not dict:
             if not line.strip():
                 return []
-            return [events.GarbageSeen(line[:PREVIEW].decode("utf-8", "replace"), len(line))]
+            return [events.UnparsedLine(line[:PREVIEW].decode("utf-8", "replace"), len(line))]
         kind = word(document.get("type"))
         read = self._kinds.get(kind)
         return read(document) if read else [events.AgentNoted(kind or "unknown", _remark(document))]
@@ -85,7 +85,7 @@ class Translator:
         for block in _blocks(document):
             kind = block.get("type")
             if kind == "text":
-                found.append(events.Said(word(block.get("text")), parent, error))
+                found.append(events.AssistantText(word(block.get("text")), parent, error))
             elif kind == "tool_use" or kind == "server_tool_use":
                 found.append(self._tool_call(block, parent))
             elif kind == "thinking":
@@ -114,17 +114,15 @@ class Translator:
                 identity, said, is_error = word(block.get("tool_use_id")), block.get("content"), block.get("is_error")
                 found.append(self._answer(identity, said, is_error, facts, parent))
             else:
-                found.append(events.Told(text_of([block]), parent))
+                found.append(events.PromptSent(text_of([block]), parent))
         return found
 
-    def _answer(
-        self, identity: str, said: Any, is_error: Any, facts: dict[str, Any], parent: str
-    ) -> events.ToolAnswered:
+    def _answer(self, identity: str, said: Any, is_error: Any, facts: dict[str, Any], parent: str) -> events.ToolResult:
         name, text = self._names.pop(identity, ""), said if type(said) is str else text_of(said)
         if is_error is True:
             refusal = self._refusals.get(identity, events.ToolDenied(identity))
             self._refusals[identity] = replace(refusal, said=_what_is_refused(text))
-        return events.ToolAnswered(identity, name, text, is_error is True, facts, parent)
+        return events.ToolResult(identity, name, text, is_error is True, facts, parent)
 
     def _limit(self, document: dict[str, Any]) -> list[StreamEvent]:
         """The windows. The error message that follows repeats one of them."""

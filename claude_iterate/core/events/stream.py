@@ -53,7 +53,7 @@ class SessionOpened(BaseEvent, frozen=True):
     cwd: str = ""
 
 
-class Said(BaseEvent, frozen=True):
+class AssistantText(BaseEvent, frozen=True):
     """Text by the model, or (with `error`, its kind) an error message that Claude Code presents as the model's text."""
 
     text: str
@@ -70,7 +70,7 @@ class Thought(BaseEvent, frozen=True):
     cut: int = 0
 
 
-class Told(BaseEvent, frozen=True):
+class PromptSent(BaseEvent, frozen=True):
     """Text given to the model during a session: a sub-agent's task, an interruption, a summary."""
 
     text: str
@@ -118,7 +118,7 @@ def request_of(values: dict[str, Any]) -> str:
     return telling(values)[1][:_LONGEST_REQUEST]
 
 
-class ToolAnswered(BaseEvent, frozen=True):
+class ToolResult(BaseEvent, frozen=True):
     """A tool's result. `name` is the tool's, found by the id; `facts` is Claude Code's structured result, which the
     journal leaves out."""
 
@@ -240,7 +240,7 @@ class UsageReported(BaseEvent, frozen=True):
     cost_usd: float = 0.0
 
 
-class GarbageSeen(BaseEvent, frozen=True):
+class UnparsedLine(BaseEvent, frozen=True):
     """A line of output that is not an event: kept, shown, never fatal."""
 
     text: str
@@ -253,9 +253,9 @@ class ErrorPrinted(BaseEvent, frozen=True):
     text: str
 
 
-WordsEvent = Said | Thought | Told
-ToolEvent = ToolCalled | ToolAnswered | ToolDenied | TaskStarted | TaskEnded | TasksListed
+WordsEvent = AssistantText | Thought | PromptSent
+ToolEvent = ToolCalled | ToolResult | ToolDenied | TaskStarted | TaskEnded | TasksListed
 ServiceEvent = ApiRetried | LimitReported | ContextCompacted | UsageReported
 StreamEvent = (
-    SessionOpened | WordsEvent | ToolEvent | ServiceEvent | AgentNoted | ResultReported | GarbageSeen | ErrorPrinted
+    SessionOpened | WordsEvent | ToolEvent | ServiceEvent | AgentNoted | ResultReported | UnparsedLine | ErrorPrinted
 )

@@ -108,7 +108,7 @@ FAULTS = {
             ),
         ),
         intervention=interventions.full_for_a_while,
-        events={"Said": 50},
+        events={"AssistantText": 50},
         impossible=interventions.not_on_linux,
     ),
     "read-only": Fault(
@@ -144,7 +144,7 @@ FAULTS = {
         (finish(READY, {"wait_for": "talk"}, message("meanwhile"), {"touch": "talked"}, GO),),
         settings={"timeouts.idle": "6s"},
         intervention=interventions.suspend(7.0),
-        events={"CutStarted": 0, "Said text=meanwhile": 1},
+        events={"CutStarted": 0, "AssistantText text=meanwhile": 1},
     ),
     "sigint-once": Fault(
         "Ctrl-C, once",

@@ -117,7 +117,7 @@ def _values(picture: RunPicture, story: Story, timeline: Sequence[Happening]) ->
     table = [charts.row_words(row) for row in reversed(rows[-_ROWS:])]
     measured = story.state.work.last_measure
     changes = measured.changes if measured is not None else None
-    tools = [line for line in timeline if line.event in {"ToolCalled", "ToolAnswered"}][-_TOOLS:]
+    tools = [line for line in timeline if line.event in {"ToolCalled", "ToolResult"}][-_TOOLS:]
     return {
         "head": _head(picture, story),
         "figures": {"figures": watched_workspace.figures(story, picture.seen.notes)},
