@@ -108,7 +108,9 @@ def _state(view: WorkspaceView, now: float) -> Iterator[Line]:
     error = "" if run.last_error.partition(": ")[2] in f"{run.detail}\n{run.cause}" else run.last_error
     tampering = describe_changes(run.changes)
     evidence = run.detail if run.cause.endswith("...") else ""
-    for line in (run.about_claim, tampering, *evidence.splitlines(), *run.advice.splitlines(), error):
+    here = f" show {view.name}"  # the advice that led to this page
+    advice = [line for line in run.advice.splitlines() if not line.endswith(here)]
+    for line in (run.about_claim, tampering, *evidence.splitlines(), *advice, error):
         if line:
             yield Line(f"  {line}")
     for warning in run.warnings:

@@ -214,8 +214,9 @@ def test_a_review_that_cannot_be_held_spends_no_claim(loop: Loop) -> None:
     body = (
         "marker = folder / 'tried'; first = not marker.exists(); marker.touch()\n"
         "    import time\n"
-        "    answer = 'You have hit your limit|' + str(int(time.time()) + 2)\n"
+        "    window = {'status': 'rejected', 'rateLimitType': 'five_hour', 'resetsAt': int(time.time()) + 2}\n"
         "    if first:\n"
+        "        print(json.dumps({'type': 'rate_limit_event', 'rate_limit_info': window}))\n"
         "        print(json.dumps({'type': 'result', 'is_error': True, 'result': answer})); sys.exit(1)\n"
         "    structured = review"
     )
