@@ -103,13 +103,18 @@ def nothing_to_show(layout: Layout, run: str | None = None) -> WorkspaceProblem:
 def log_of(layout: Layout, run: str | None = None) -> Path | None:
     """The log of a run, whether it is written yet or not; without a run that of the last one, or the newest log, which
     may be the original's."""
+    named = run or last_run(layout)
+    started = journal_reader.beginning(layout.journal(named)) if named is not None else None
     if run is None:
-        newest = last_run(layout)
-        path = log_of(layout, newest) if newest is not None else None
-        return path if path is not None and path.is_file() else next(reversed(layout.logs()), None)
-    started = journal_reader.beginning(layout.journal(run))
-    # By its name: the workspace may have been moved or restored under another one.
+        return log_named(layout, started.log if started is not None else "")
     return layout.folder / Path(started.log).name if started is not None and started.log else None
+
+
+def log_named(layout: Layout, log: str) -> Path | None:
+    """The log that a run names, if it is there; else the newest log."""
+    # By its name: the workspace may have been moved or restored under another one.
+    path = layout.folder / Path(log).name
+    return path if log and path.is_file() else next(reversed(layout.logs()), None)
 
 
 def short_id(identity: str) -> str:

@@ -192,7 +192,7 @@ def workspace_view(project: Project, layout: Layout, at: float) -> WorkspaceView
     about, newest = found.about, records.newest()
     now = run_view.run_view(layout, newest, at if records.is_under_way(newest.run) else None) if newest else None
     last = _last(records, now, about)
-    log = run_view.log_of(layout)
+    log = run_view.log_named(layout, shown.log if (shown := last or now) is not None else "")
     resolved, is_reset = project.settings_for(layout, about=about), last is not None and about.reset_after >= last.id
     return WorkspaceView(
         name=layout.name,
