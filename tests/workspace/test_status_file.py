@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import queue
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -67,3 +69,15 @@ def test_a_watch_that_cannot_be_set_up_says_why(tmp_path: Path) -> None:
     assert said.get(timeout=PATIENCE)
     watch.close()
     assert said.empty()
+
+
+def test_complaints_of_watchdog_stay_off_the_terminal(tmp_path: Path) -> None:
+    """It reports an error when it is stopped while it reads."""
+    watch = f"StatusWatch(Path({str(tmp_path / 'status')!r}), print, print).close()"
+    lines = (
+        "import logging; from pathlib import Path",
+        "from claude_iterate.workspace.run_folder.status_file import StatusWatch",
+        f"{watch}; logging.getLogger('watchdog.observers').error('odd')",
+    )
+    done = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, check=True)
+    assert (done.stdout, done.stderr) == (b"", b"")

@@ -49,8 +49,13 @@ class StatusWatch:
     watched."""
 
     def __init__(self, path: Path, touched: Callable[[], None], failed: Callable[[str], None]) -> None:
+        import logging
+
         from watchdog import events
         from watchdog.observers import Observer
+
+        # watchdog complains when it is stopped while it reads, and without a handler Python prints that.
+        logging.getLogger("watchdog").addHandler(logging.NullHandler())
 
         class Listener(events.FileSystemEventHandler):
             def on_any_event(self, event: events.FileSystemEvent) -> None:
