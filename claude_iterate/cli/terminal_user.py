@@ -207,7 +207,7 @@ class Question:
             return [Requested(Verb.STOP, "answer")]
         if not typed:
             return []
-        if verb := self._read_answer(typed.decode("utf-8", "replace").strip()):
+        if verb := self._take_answer(typed.decode("utf-8", "replace").strip()):
             # Ask again if the same iteration comes up again, for example after a pause.
             self._asked = 0
             return [Requested(Verb(verb), "answer")]
@@ -223,7 +223,7 @@ class Question:
     def _prompt(self) -> None:
         click.echo(f"Iteration {self._asked}? {_CHOICES}: ", err=True, nl=False)
 
-    def _read_answer(self, line: str) -> str:
+    def _take_answer(self, line: str) -> str:
         """The verb, or nothing when the question stays open."""
         word, _, rest = line.partition(" ")
         if word.lower() in {"n", "note"}:
