@@ -66,7 +66,7 @@ class Engine:
         self._conditions = StopConditions(spec.settings.stop, recorder)
         self._watch = contextlib.ExitStack()
         self._watched: Identity | None = None
-        self._may_sleep = spec.settings.keep_awake and not spec.request.dry_run
+        self._wants_awake = spec.settings.keep_awake and not spec.request.dry_run
         self._dispatcher = Dispatcher(spec, recorder, self._reports)
 
     @property
@@ -113,8 +113,8 @@ class Engine:
 
     def _keep_awake(self, afterwards: contextlib.ExitStack, supervisor: Supervisor) -> None:
         """A run that lasts needs a computer that does not fall asleep."""
-        if self._may_sleep and self._recorder.now() > _LASTING:
-            self._may_sleep = False
+        if self._wants_awake and self._recorder.now() > _LASTING:
+            self._wants_awake = False
             supervisor.add_helpers(afterwards.enter_context(computer_awake(self._spec.run, self._spec.own_environ)))
 
     def _watch_reports(self) -> None:

@@ -110,6 +110,12 @@ def test_a_call_that_looks_gets_no_tool_that_acts() -> None:
     assert argv[argv.index("--permission-mode") + 1] == "default"
 
 
+def test_a_schema_is_only_for_a_claude_that_knows_it() -> None:
+    """Another one answers as text."""
+    assert "--json-schema" in arguments(ClaudeSettings(), SYSTEM, read_only=READ_ONLY)
+    assert "--json-schema" not in arguments(ClaudeSettings(), SYSTEM, read_only=READ_ONLY, known=OLD)
+
+
 @pytest.mark.setting("claude.effort", "claude.fallback_model", "claude.autocompact")
 def test_a_tuning_that_the_claude_does_not_know_is_left_out() -> None:
     """A run does not fail for want of it. One that was not asked gets what the user set."""

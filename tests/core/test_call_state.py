@@ -109,9 +109,11 @@ def test_a_later_result_can_name_more() -> None:
 
 
 def test_the_session_is_the_last_that_has_a_name() -> None:
-    """One without a name leaves it."""
+    """One without a name leaves it; a schema that Claude was told of stays, too."""
     assert call_after(SessionOpened("a"), SessionOpened("b")).session == "b"
     assert call_after(SessionOpened("a"), SessionOpened("")).session == "a"
+    assert call_after(SessionOpened("a", by_schema=True), SessionOpened("a")).by_schema
+    assert not call_after(SessionOpened("a")).by_schema
 
 
 @pytest.mark.parametrize(

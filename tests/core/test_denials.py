@@ -39,7 +39,16 @@ def offered(command: str, said: str = "", granted: Granted = WORK) -> tuple[str,
         ("uv run python -m pytest x", "uv run python -m pytest:*"),
         ("npx vitest run", "npx vitest:*"),
         ("pytest tests/test_a.py", "pytest:*"),
-        ("make -j4", "make:*"),
+        ("npm run test:unit -- -v", "npm run test:unit:*"),
+        ("yarn run watch", "yarn run watch:*"),
+        ("npx @scope/tool@2 build", "npx @scope/tool@2 build:*"),
+        ("bun script.ts", "bun script.ts:*"),
+        ("go run main.go", "go run main.go:*"),
+        ("uv tool run x", "uv tool run x"),
+        ("git stash drop", "git stash drop:*"),
+        ("find . -name x | xargs pytest", "xargs pytest:*"),
+        ("git status && sort a | uniq -c; npm test", "npm test:*"),
+        ("[[ -f x && -n y ]] && pytest", "pytest:*"),
         ("make test", "make test:*"),
         ("npm --prefix web run build", "npm --prefix web run build:*"),
         ("./gradlew test", "./gradlew test:*"),
@@ -87,7 +96,7 @@ def test_a_variable_needs_a_rule_of_its_own(command: str, wanted: tuple[str, ...
         ),
         *("eval $X", "$X y", "awk '{print}' x", "env sh -c x", "xargs sh -c x", "timeout 5 sudo ls", "deno eval 1"),
         *("perl -pi -e s/a/b/ x", "rm $HOME", "chmod +x `which x`", "uv run python -c x", "/usr/bin/env python3 -c x"),
-        "pnpm -C web exec python3 -c x",
+        *("pnpm -C web exec python3 -c x", "bun -e x", "osascript -e x", "rm *.pyc", "npm run $X"),
     ],
 )
 def test_what_can_run_anything_is_never_offered(command: str) -> None:
@@ -100,11 +109,32 @@ def test_what_can_run_anything_is_never_offered(command: str) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["rm -rf build", "git push origin main", "git -C x push", "curl http://x", "npx --yes x", "xargs -n 1 ls"],
+    [
+        *("rm -rf build", "git push origin main", "git -C x push", "curl http://x", "npx --yes x", "xargs -n 1 ls"),
+        *("git --git-dir x push", "cargo --manifest-path x publish", "make -f Mk test", "make -j4", "find . -delete"),
+        *("git stash", "uv tool run", "yarn workspace web publish"),
+    ],
 )
 def test_what_can_do_harm_is_offered_for_exactly_this_command(command: str) -> None:
     """A rule without `:*` allows nothing else."""
     assert offered(f"timeout 5 {command} > log") == (command,)
+
+
+MORE = {"run", "tool", "stash"}
+WORDS = st.sampled_from(["git", "npm", "npx", "uv", "bun", "go", *sorted(MORE), "push", "-C", "-f", "--x", "a.py"])
+
+
+@given(st.lists(WORDS, min_size=1, max_size=6))
+def test_a_rule_allows_no_other_program_and_no_other_subcommand(command: list[str]) -> None:
+    """What says what is done is in it, without options in between."""
+    for rule in offered(" ".join(command)):
+        words = rule.removesuffix(":*").split()
+        assert words == command[: len(words)]
+        if words != command:
+            named = words[:1] + words[3:] if words[1] == "-C" else words
+            assert len(named) > 1
+            assert not any(word.startswith("-") for word in named[1:] if "-C" not in words)
+            assert named[-1] not in MORE or named[-2] in MORE
 
 
 @given(st.text(alphabet="npm test<>&|;()$'\"\\\n#={}1-") | st.text())
@@ -119,7 +149,7 @@ def test_claude_code_says_which_parts_need_a_rule() -> None:
     """The others have one, or need none."""
     said = "This Bash command contains multiple operations. The following part requires approval: npm test 2>&1"
     assert offered("npm test 2>&1 | tee x && git add .", said) == ("npm test:*",)
-    assert offered("cat /etc/x") == ("cat:*",)
+    assert offered("cat /etc/x") == ("cat /etc/x:*",)
     assert offered("npm test | tee x && git add .") == ("git add:*", "npm test:*", "tee x:*")
 
 

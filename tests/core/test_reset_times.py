@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from claude_iterate.core.events import ResultReported
+from claude_iterate.core.events import LimitReported, ResultReported
 from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.outcomes.classes import classify, plausible
 from claude_iterate.core.rules.waits import backoff, probe
@@ -19,24 +19,52 @@ def reset_in(words: str) -> float | None:
     return classify(evidence(ResultReported("success", True, words), 1, now=NOW)).resets_at
 
 
+def at(year: int, month: int, day: int, hour: int, minute: int = 0, offset: float = 0) -> float:
+    return datetime(year, month, day, hour, minute, tzinfo=timezone(timedelta(hours=offset))).timestamp()
+
+
 @pytest.mark.parametrize(
-    "words",
+    ("words", "moment"),
     [
-        f"Claude AI usage limit reached|{int(NOW) + 3600}",
-        "Claude usage limit reached. Your limit will reset at 7pm (Asia/Tokyo).",
-        "5-hour limit reached ∙ resets 6pm",
-        "You've hit your limit · resets Feb 4, 9pm (Africa/Johannesburg)",
-        "You've hit your session limit · resets 1:44pm (UTC)",
-        "You've hit your Opus limit",
-        "You're out of extra usage · resets 2:30pm (Asia/Tokyo)",
-        "You've hit your individual spend limit · run /usage-credits",
-        "You've hit your org's monthly usage limit",
+        (f"Claude AI usage limit reached|{int(NOW) + 3600}", NOW + 3600),
+        ("Claude usage limit reached. Your limit will reset at 7pm (Asia/Tokyo).", at(2026, 2, 2, 19, 0, 9)),
+        ("Opus limit reached ∙ resets 6pm", datetime(2026, 2, 1, 18).astimezone().timestamp()),
+        ("You've hit your limit · resets 1pm (Europe/Lisbon)", at(2026, 2, 1, 13)),
+        ("You've hit your limit · resets Feb 4, 9pm (Africa/Johannesburg)", at(2026, 2, 4, 21, 0, 2)),
+        ("You've hit your session limit · resets 1:44pm (UTC)", at(2026, 2, 1, 13, 44)),
+        ("You've hit your weekly limit · resets Feb 5, 3:21pm (UTC)", at(2026, 2, 5, 15, 21)),
+        ("You've hit your Opus limit", None),
+        ("You're out of extra usage · resets 2:30pm (Asia/Tokyo)", at(2026, 2, 2, 14, 30, 9)),
+        ("You've hit your individual spend limit · run /usage-credits", None),
+        ("You've hit your org's monthly usage limit", None),
+        ("You've hit your limit · resets 11:58am (UTC)", NOW - 120),
+        ("You've hit your limit · resets 11:30am (UTC)", NOW + 86400 - 1800),
+        ("You've hit your session limit · resets 9pm (UTC)", None),
+        ("You've hit your session limit · resets Feb 1, 9pm (UTC)", NOW + 9 * 3600),
+        ("You've hit your limit · resets 99:99pm", None),
+        ("You've hit your limit · resets Feb 31, 9pm (UTC)", None),
+        ("You've hit your limit · resets 3pm (No/Where)", None),
+        ("You've hit your limit · resets 3pm (Africa)", None),
     ],
 )
-def test_every_form_of_a_limit_is_known(words: str) -> None:
-    """Its moment is in Claude Code's event, not in the words."""
+def test_every_form_of_a_limit_is_known_with_its_moment(words: str, moment: float | None) -> None:
+    """Epochs, clock times with and without a zone, dates; some name no moment that makes sense."""
     assert means_limit(words)
-    assert reset_in(words) is None
+    assert reset_in(words) == moment
+
+
+def test_the_event_goes_before_the_words() -> None:
+    """They count where it names no moment that makes sense."""
+    result = ResultReported("success", True, "You've hit your limit · resets 1pm (UTC)")
+    for told, moment in ((NOW + 60, NOW + 60), (None, NOW + 3600), (5.0, NOW + 3600)):
+        limit = LimitReported("rejected", "five_hour", resets_at=told)
+        assert classify(evidence(result, 1, now=NOW, rejected=limit)).resets_at == moment
+
+
+def test_a_date_at_the_turn_of_the_year_is_in_the_next_one() -> None:
+    """`Jan 2` said on December 30."""
+    result = ResultReported("success", True, "You've hit your limit · resets Jan 2, 9am (UTC)")
+    assert classify(evidence(result, 1, now=at(2026, 12, 30, 0))).resets_at == at(2027, 1, 2, 9)
 
 
 def test_the_api_says_in_words_when_access_is_regained() -> None:

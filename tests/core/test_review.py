@@ -65,6 +65,15 @@ def test_a_finding_that_something_is_missing_is_not_a_pass() -> None:
     assert (found.verdict, found.findings) == (INCOMPLETE, ("no tests",))
 
 
+def test_a_huge_answer_is_bounded() -> None:
+    """Its first findings are used, and what is missing counts wherever it stands."""
+    remarks = [{"missing": False, "text": f"remark {number}"} for number in range(200)]
+    missing = [{"missing": True, "text": f"gap {number}"} for number in range(200)]
+    found = judge(answer(entry(1), entry(2), findings=[*remarks, *missing]), ASKED)
+    assert (found.verdict, len(found.findings), len(found.remarks)) == (INCOMPLETE, 100, 100)
+    assert (found.findings[99], found.remarks[99]) == ("gap 99", "remark 99")
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [

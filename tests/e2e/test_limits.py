@@ -33,7 +33,7 @@ def test_show_tells_what_a_run_waits_for(loop: Loop) -> None:
     assert re.search(r"Now: waiting until .*: Usage limit reached, paused", shown)
     told = loop.document("show", "my-task")["lastRun"]
     assert (told["waiting"]["for"], told["paused"]) == ("usage_limit", True)
-    assert "my-task does not pause." in loop.call("resume", "my-task").out
+    assert "my-task will not pause." in loop.call("resume", "my-task").out
     assert loop.call("retry", "my-task").code == 0
     assert loop.finish(process).code == 0
     told = loop.document("show", "my-task")["lastRun"]

@@ -113,6 +113,24 @@ esac""",
     )
 
 
+def test_a_claude_code_without_schemas_reviews_as_text(loop: Loop) -> None:
+    """It would refuse the option, so it is not given; the JSON that it says counts."""
+    loop.make()
+    reviewing(loop, body="answer = json.dumps(review)")
+    loop.executable(
+        "claude",
+        f"""\
+case " $* " in
+    *" --version "*) echo "2.0.30 (Claude Code)" ;;
+    *" --help "*) printf "Usage: claude\\n  --model  Model\\n" ;;
+    *" --json-schema "*) echo "error: unknown option '--json-schema'" >&2; exit 1 ;;
+    *) exec {shlex.quote(sys.executable)} -S {shlex.quote(str(loop.folder / "claude.py"))} "$@" ;;
+esac""",
+    )
+    done = loop.call("verify", "my-task")
+    assert done.code == 0, done.err
+
+
 def settings_of_claude(loop: Loop, document: dict[str, object]) -> None:
     (loop.root / ".claude").mkdir()
     (loop.root / ".claude" / "settings.json").write_text(json.dumps(document))

@@ -47,7 +47,7 @@ PAUSING = RunState(requests=Requests(paused=True), call=Call(3, 0.0))
         (Verb.PAUSE, PAUSED, "Already paused"),
         (Verb.PAUSE, PAUSING, "The run pauses after iteration 3."),
         (Verb.RESUME, PAUSED, "Continuing"),
-        (Verb.RESUME, PAUSING, "does not pause"),
+        (Verb.RESUME, PAUSING, "will not pause"),
         (Verb.RESUME, BETWEEN, "was not paused"),
         (Verb.STOP, ITERATION, "The run stops after iteration 3."),
         (Verb.STOP, WAITING, "stops now"),

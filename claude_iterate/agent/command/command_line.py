@@ -100,7 +100,7 @@ def arguments(
     # Claude Code adds this list to one in `claude.args`.
     denied = (*(() if read_only is None else ACTING_TOOLS), *(() if claude.background else LASTING_TOOLS))
     argv += ["--disallowedTools", *denied] if denied else []
-    if read_only is not None and read_only.schema:
+    if read_only is not None and read_only.schema and not known.lacks("--json-schema"):
         argv += ["--json-schema", read_only.schema]
     if session is None:
         argv.append("--no-session-persistence")

@@ -24,7 +24,6 @@ _REASON = "What required approval: "
 _FACTS = ("type", "backgroundTaskId", "interrupted", "returnCodeInterpretation")
 MOST_TURNS = 1_000_000
 _MOST_TASKS = 1000
-"""Characters of a tool's name, few enough for every journal to have it."""
 _NOT_SHOWN = frozenset({"type", "subtype", "uuid", "session_id", "parent_tool_use_id", "request_id", "timestamp"})
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime, time, timedelta
 
 import msgspec
 
@@ -212,7 +212,14 @@ LONGEST = 8 * 86400.0
 """The longest window is a week; a reset further away than this is a mistake."""
 JUST_PASSED = 900.0
 """The message was on its way, and enforcement lags behind the time that it names."""
-_REGAINED = re.compile(r"regain access on (\d{4}-\d\d-\d\d) at (\d\d:\d\d) UTC")
+_SESSION = 6 * 3600.0
+"""The five-hour window, and something to spare: a clock time further away has passed."""
+_RESET_EPOCH = re.compile(r"\|(\d{10})\b")
+_RESET_DATE = re.compile(r"regain access on (\d{4}-\d\d-\d\d) at (\d\d:\d\d) UTC")
+_RESET_CLOCK = re.compile(
+    r"resets? (?:at )?(?:(?P<month>[A-Z][a-z]{2})[a-z]* (?P<day>\d{1,2}),? (?:at )?)?"
+    r"(?P<hour>\d{1,2})(?::(?P<minute>\d\d))? ?(?P<half>[ap])m(?: \((?P<zone>[\w+/-]+)\))?"
+)
 _ROOT = "cannot be used with root"
 _ADVICE_FOR_ROOT = "Run as another user, or set IS_SANDBOX=1 in `claude.env` if this machine is a sandbox."
 
@@ -232,15 +239,40 @@ def classify(evidence: Evidence) -> Outcome:
 
 
 def _find_reset(evidence: Evidence) -> tuple[float | None, str]:
-    """When the limit ends, and which window it is. Claude Code's event says it; the limits of an API key are announced
-    in words alone. Without a moment the run probes with growing pauses."""
-    limit, moment = evidence.call.rejected, None
-    if found := _REGAINED.search(evidence.words):
-        with contextlib.suppress(ValueError):
-            moment = datetime.fromisoformat(f"{found[1]}T{found[2]}Z").timestamp()
-    if limit is not None:
-        moment = plausible(limit.resets_at, evidence.now) or moment
-    return plausible(moment, evidence.now), limit.window if limit is not None else ""
+    """When the limit ends, and which window it is. Claude Code's event says it, else the words do. Without a moment the
+    run probes with growing pauses."""
+    limit, now = evidence.call.rejected, evidence.now
+    told = plausible(limit.resets_at, now) if limit is not None else None
+    moment = told or plausible(_moment_in(evidence.words, now), now)
+    return moment, limit.window if limit is not None else ""
+
+
+def _moment_in(words: str, now: float) -> float | None:
+    """The moment that the words of a limit name: an epoch, a date in UTC, or the next time that a clock shows this."""
+    with contextlib.suppress(ValueError, KeyError, OSError):  # there is no such date, time or zone
+        if found := _RESET_EPOCH.search(words):
+            return float(found[1])
+        if found := _RESET_DATE.search(words):
+            return datetime.fromisoformat(f"{found[1]}T{found[2]}Z").timestamp()
+        if found := _RESET_CLOCK.search(words):
+            return _next_time(found, now)
+    return None
+
+
+def _next_time(clock: re.Match[str], now: float) -> float | None:
+    """In the zone that is named, else in the computer's; None if it does not come within the window."""
+    from zoneinfo import ZoneInfo
+
+    here = datetime.fromtimestamp(now, UTC).astimezone(ZoneInfo(clock["zone"]) if clock["zone"] else None)
+    shown = time(int(clock["hour"]) % 12 + 12 * (clock["half"] == "p"), int(clock["minute"] or 0), tzinfo=here.tzinfo)
+    is_short = not clock["month"] and re.search("session limit|5-hour", clock.string) is not None
+    last = now + (_SESSION if is_short else LONGEST)
+    for days in range(-1, 9):
+        moment = datetime.combine(here + timedelta(days=days), shown)
+        is_day = not clock["month"] or (f"{moment:%b}", moment.day) == (clock["month"], int(clock["day"]))
+        if is_day and now - JUST_PASSED < moment.timestamp() <= last:
+            return moment.timestamp()
+    return None
 
 
 def plausible(moment: float | None, now: float) -> float | None:

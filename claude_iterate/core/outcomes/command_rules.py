@@ -13,7 +13,7 @@ _HERE_DOCUMENT = re.compile(
     r"(?<!<)<<-?[ \t]*(['\"]?)(\w+)\1([^\n]*\n)(?:.*?^[ \t]*\2[ \t]*$|.*)", re.DOTALL | re.MULTILINE
 )
 _TOKEN = re.compile(
-    r"""\#[^\n]*
+    r"""\#[^\n]* | \[\[\s.*?(?:\]\]|$)
       | (?P<redirect>(?:\d+|&)?[<>]+[&|]?)
       | (?P<end>[\n;&|()]+)
       | (?P<word>(?:\\. | '[^']*'? | "(?:\\.|[^"\\])*"? | [^\s;&|()<>'"\\])+)""",
@@ -26,20 +26,23 @@ _VARIABLE = re.compile(r"(?:/usr/bin/)?env$|[A-Za-z_]\w*=")
 _LOOKED_THROUGH = frozenset({"timeout", "nice", "nohup", "time", "stdbuf"})
 """Claude Code compares what stands behind them."""
 _OPTION = re.compile(r"-|[\d.]+[smhd]?$")
-_PROGRAM = re.compile(r"[\w./~][\w./+-]*")
-_SUBCOMMAND = re.compile(r"[a-z][\w:-]*")
-_INTERPRETER = re.compile(r"(?:ba|z|da|k|fi)?sh|(?:python|pypy)[\d.]*|node|ruby|perl|php|lua|Rscript")
+_PLAIN = re.compile(r"[\w./~@][\w./@:+-]*")
+"""A program, a sub-command, the name of a script or a file."""
+_INTERPRETER = re.compile(
+    r"(?:ba|z|da|k|fi)?sh|(?:python|pypy)[\d.]*|node|bun|tsx|ts-node|ruby|perl|php|lua|Rscript|osascript"
+)
 _SCRIPT = re.compile(r"(?:-[uBIO] )*(?:-m [^\s$]+|--test\b|[^\s$-][^\s$]*)")
 """A module or a file that an interpreter runs."""
 _LAUNCHERS = frozenset(
     {
-        *("npx", "bunx", "uvx", "pipx", "xargs", "command"),
-        *("uv run", "poetry run", "pipenv run", "hatch run", "pdm run", "bundle exec"),
-        *("npm exec", "pnpm exec", "pnpm dlx", "yarn exec", "yarn dlx"),
-        *("npm run", "pnpm run", "yarn run", "bun run"),
+        *("npx", "bunx", "uvx", "pipx", "pipx run", "xargs", "command"),
+        *("uv run", "uv tool run", "poetry run", "pipenv run", "hatch run", "pdm run", "bundle exec"),
+        *("npm exec", "pnpm exec", "pnpm dlx", "yarn exec", "yarn dlx", "bun x"),
     }
 )
 """What they start belongs to the rule."""
+_WITH_MORE = frozenset({"run", "run-script", "tool", "stash", "remote", "worktree", "submodule", "pip", "config"})
+"""Sub-commands that say too little without the word after them."""
 _RUN_ANYTHING = frozenset(
     {
         *("sudo", "su", "doas", "eval", "exec", "source", ".", "ssh", "chroot", "deno"),
@@ -52,12 +55,29 @@ _EXACT = frozenset(
         *("podman", "kubectl", "helm", "terraform", "aws", "gcloud", "az", "gh", "psql", "mysql", "sqlite3"),
         *("crontab", "systemctl", "mount", "shutdown", "reboot"),
         *("git push", "git reset", "git clean", "git checkout", "git restore", "git rebase", "git config"),
-        *("npm publish", "pnpm publish", "yarn publish", "cargo publish", "npm config"),
+        *("npm publish", "pnpm publish", "yarn publish", "yarn workspace", "cargo publish", "npm config", "find"),
     }
 )
 """What can delete, send or publish something."""
-_ALONE = frozenset({"pytest", "mypy", "tox", "eslint", "tsc", "jest", "vitest"})
+_ALONE = frozenset(
+    {
+        *("pytest", "mypy", "pyright", "tox", "flake8", "pylint", "black", "isort", "eslint", "prettier", "tsc"),
+        *("jest", "vitest", "mocha", "rspec", "phpunit", "shellcheck", "sed", "ln"),
+    }
+)
 """Their first argument is a file, not a sub-command."""
+_LOOKS = frozenset(
+    {
+        *("cd", "ls", "pwd", "cat", "head", "tail", "wc", "grep", "egrep", "fgrep", "rg", "find", "tree", "stat"),
+        *("diff", "comm", "sort", "uniq", "cut", "paste", "column", "tr", "rev", "fold", "expr", "nl", "tac", "jq"),
+        *("echo", "printf", "seq", "sleep", "true", "false", ":", "test", "[", "date", "id", "uname", "hostname"),
+        *("which", "type", "basename", "dirname", "realpath", "readlink", "file", "strings", "ps", "df", "du"),
+        *("md5sum", "sha1sum", "sha256sum", "git status", "git log", "git diff", "git show", "git branch"),
+    }
+)
+"""What Claude Code allows by itself."""
+_ACTIONS = frozenset({"-delete", "-exec", "-execdir", "-ok", "-okdir"})
+"""Options with which `find` does more than look."""
 
 
 def commands_in(line: str) -> list[list[str]]:
@@ -81,6 +101,12 @@ def started_by(words: list[str]) -> list[str]:
     return started
 
 
+def only_looks(words: list[str]) -> bool:
+    """True when no one needs a rule for the command."""
+    started = started_by(words)
+    return not _LOOKS.isdisjoint({started[0], " ".join(started[:2])}) and _ACTIONS.isdisjoint(started)
+
+
 def rules_for(words: list[str]) -> tuple[str, ...]:
     """The rules for one command; none where each would be one for everything. Claude Code compares variables that are
     set before the program, too."""
@@ -92,26 +118,30 @@ def rules_for(words: list[str]) -> tuple[str, ...]:
 
 
 def _narrow(words: list[str]) -> str | None:
-    """What stands between the brackets of the rule."""
-    if not words or not _PROGRAM.fullmatch(words[0]):
+    """What stands between the brackets of the rule: a beginning only where it has all words that say what is done, else
+    the whole command."""
+    if not words or not _PLAIN.fullmatch(words[0]):
         return None
     name = words[0].rpartition("/")[2]
-    verb = 3 if words[1:2] in (["-C"], ["--prefix"]) else 1
-    pair = " ".join([name, *words[verb : verb + 1]])
-    before = verb + 1 if pair in _LAUNCHERS else int(name in _LAUNCHERS)
-    if before and not "".join(words[before : before + 1]).startswith("-"):
+    after = 3 if words[1:2] in (["-C"], ["--prefix"]) else 1
+    said = [name, *words[after:]]
+    beginnings = [" ".join(said[:count]) for count in (3, 2, 1)]
+    launched = next((len(beginning.split()) for beginning in beginnings if beginning in _LAUNCHERS), 0)
+    if launched and said[launched:] and not said[launched].startswith("-"):
+        before = after - 1 + launched
         narrow = _narrow(words[before:])
         return None if narrow is None else " ".join([*words[:before], narrow])
-    if before or name in _EXACT or pair in _EXACT:
-        whole = " ".join(words)
-        return None if re.search(r"[$`\n]", whole) else whole
     if name in _RUN_ANYTHING:
         return None
-    if _INTERPRETER.fullmatch(name):
+    verbs = 0 if name in _ALONE else 2 if said[1:2] and said[1] in _WITH_MORE else 1
+    if _INTERPRETER.fullmatch(name) and verbs == 1:
         script = _SCRIPT.match(" ".join(words[1:]))
         return f"{words[0]} {script[0]}:*" if script else None
-    has_verb = name not in _ALONE and len(words) > verb and _SUBCOMMAND.fullmatch(words[verb])
-    return " ".join(words[: verb + 1 if has_verb else verb]) + ":*"
+    named = [word for word in said[1 : verbs + 1] if _PLAIN.fullmatch(word)]
+    if launched or len(named) < verbs or not _EXACT.isdisjoint(beginnings):
+        whole = " ".join(words)
+        return None if re.search(r"[$`*\n]", whole) else whole
+    return " ".join(words[: after + verbs]) + ":*"
 
 
 def is_allowed(rule: str, allowed: tuple[str, ...]) -> bool:

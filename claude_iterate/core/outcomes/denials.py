@@ -13,7 +13,7 @@ import msgspec
 
 from claude_iterate.core.events import Denial
 from claude_iterate.core.formats import one_line, shorten
-from claude_iterate.core.outcomes.command_rules import commands_in, is_allowed, rules_for, started_by
+from claude_iterate.core.outcomes.command_rules import commands_in, is_allowed, only_looks, rules_for, started_by
 
 FOR_ONE_RUN = "Or for one run: "
 """Begins the line of advice on a denial that changes no setting."""
@@ -23,8 +23,6 @@ _WRITING_MODES = frozenset({_EDITING, "bypassPermissions", "auto"})
 _EDITORS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
 _EDITS = frozenset({"touch", "mkdir", "rmdir", "cp", "mv", "rm"})
 """Programs that the mode acceptEdits allows within the project."""
-_LOOKS = frozenset({"cd", "ls", "cat", "head", "tail", "grep", "echo", "printf", "wc", "pwd", "test", "["})
-"""The most common programs that no one needs a rule for."""
 _HOPELESS_TYPES = frozenset({"safetyCheck", "classifier", "hook", "rule"})
 """Types of reasons that no rule lifts. `other`, `mode` and `asyncAgent` stand for several sorts of them."""
 _HOPELESS = re.compile(
@@ -155,7 +153,7 @@ def _remedy_for_commands(denial: Denial, granted: Granted, mode: str = "") -> Re
         program = started_by(words)[0]
         if program in _EDITS and granted.mode not in _WRITING_MODES:
             mode = _EDITING
-        elif mode and program in _LOOKS:
+        elif mode and only_looks(words):
             continue
         elif rules := rules_for(words):
             found += [rule for rule in rules if not is_allowed(rule, granted.tools)]
@@ -167,14 +165,14 @@ def _remedy_for_commands(denial: Denial, granted: Granted, mode: str = "") -> Re
 
 
 def _denied_commands(denial: Denial) -> list[list[str]]:
-    """The commands of the line that need a rule: those that Claude Code named, else all but the most common ones."""
+    """The commands of the line that need a rule: those that Claude Code named, else all that do more than look."""
     commands = [words for words in commands_in(denial.detail) if started_by(words)]
     parts = _PARTS.search(denial.said)
     if parts is not None and len(denial.said) < _SAID_KEPT:
         named = [words for words in commands if " ".join(words) in parts["parts"]]
         if named:
             return named
-    return [words for words in commands if started_by(words)[0] not in _LOOKS] or commands[:1]
+    return [words for words in commands if not only_looks(words)] or commands[:1]
 
 
 def _name(words: list[str]) -> str:

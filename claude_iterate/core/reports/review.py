@@ -30,7 +30,8 @@ DEPTHS = {
     "skipped tests and leftover TODO or FIXME marks.",
 }
 MOST = 100
-"""Numbers in one review. Of more items, several share a number: all of them must be met."""
+"""Numbers in one review. Of more items, several share a number: all of them must be met. So many findings of each sort
+are used."""
 REST = "Everything else that the instructions ask for, outside of the items above"
 _LONGEST_LINE = 500
 _LONGEST_GROUP = 1500
@@ -179,25 +180,29 @@ def judge(document: Mapping[str, Any], asked: Sequence[Requirement]) -> Review:
     except msgspec.ValidationError as error:
         return Review(INVALID, f"the answer does not have the form that was asked for: {error}")
     faults: list[str] = []
-    judged = tuple(_judge_requirement(requirement, answer.requirements, faults) for requirement in asked)
-    unknown = {entry.number for entry in answer.requirements} - {requirement.number for requirement in asked}
+    entries: dict[int, list[_Entry]] = {}
+    for entry in answer.requirements:
+        entries.setdefault(entry.number, []).append(entry)
+    judged = tuple(_judge_requirement(one, entries.get(one.number, []), faults) for one in asked)
+    unknown = entries.keys() - {requirement.number for requirement in asked}
     if unknown:
-        named, many = join_names([str(number) for number in sorted(unknown)]), len(unknown) > 1
+        named, many = join_names([str(number) for number in sorted(unknown)[:MOST]]), len(unknown) > 1
         faults.append(f"it names requirement{'s' * many} {named}, which {'are' if many else 'is'} not in the list")
-    missing = [sentence(one.text) or "a finding without words" for one in answer.findings if one.missing]
-    remarks = tuple(filter(None, (sentence(one.text) for one in answer.findings if not one.missing)))
+    missing, remarked = ([one for one in answer.findings if one.missing is kind][:MOST] for kind in (True, False))
+    findings = [sentence(one.text) or "a finding without words" for one in missing]
+    remarks = tuple(filter(None, (sentence(one.text) for one in remarked)))
     unmet = [_describe_unmet(one) for one in judged if one.status in (NOT_MET, NOT_CHECKED)]
     summary = sentence(answer.summary)
-    if missing or unmet:
-        return Review(INCOMPLETE, summary, (*missing, *unmet, *faults), judged, remarks)
+    if findings or unmet:
+        return Review(INCOMPLETE, summary, (*findings, *unmet, *faults), judged, remarks)
     if faults or not asked:
         return Review(INVALID, "; ".join(faults) or "there is no requirement to judge", (), judged, remarks)
     return Review(VERIFIED, summary, (), judged, remarks)
 
 
-def _judge_requirement(requirement: Requirement, entries: Sequence[_Entry], faults: list[str]) -> JudgedRequirement:
+def _judge_requirement(requirement: Requirement, own: Sequence[_Entry], faults: list[str]) -> JudgedRequirement:
+    """By its own entries."""
     number, about = requirement.number, requirement.line
-    own = [entry for entry in entries if entry.number == number]
     evidence = next(filter(None, (sentence(entry.evidence) for entry in own)), "")
     if len({entry.status for entry in own}) != 1:
         what = "contradicts itself about" if own else "says nothing about"

@@ -136,7 +136,7 @@ def answer(verb: Verb, state: RunState, now: bool = False, attended: bool = Fals
         case Verb.RESUME if not state.paused:
             return _NOT_PAUSED
         case Verb.RESUME:
-            return "Continuing." if idle else f"{name} does not pause."
+            return "Continuing." if idle else f"{name} will not pause."
         case Verb.SKIP if number:
             return f"Iteration {number} ends now.{held}"
         case Verb.SKIP | Verb.RETRY if state.wait is not None:
