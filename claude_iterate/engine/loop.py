@@ -146,6 +146,7 @@ class Engine:
             self._recorder.record(events.BreakerReset(self._spec.before.reset_by))
         for event in (*self._spec.opening, *self._warnings, *self._hooks.warnings):
             self._recorder.record(event)
+        self._reports.drop_withdrawn_claim()
 
     def _summarise(self, running: bool = True) -> None:
         """Write what `list` and `show` read, at the beginning, after each iteration and at the end. The journal is the
@@ -267,7 +268,8 @@ class Engine:
         if spec.tree is not None:
             self._recorder.record(spec.tree.describe_rest())
         self._warn_of_new_files()
-        facts = replace(facts, unread_notes=waiting, last_prompt=self._place.last_prompt())
+        replaced = task_file.is_another(spec.layout.instructions, self._state.run.task)
+        facts = replace(facts, unread_notes=waiting, last_prompt=self._place.last_prompt(), task_replaced=replaced)
         facts = task_file.with_loss(facts, spec.layout.instructions)
         ending = endings.run_finished_event(verdict, self._state, facts, changes)
         # What the run counted is about these instructions.

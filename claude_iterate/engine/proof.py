@@ -99,6 +99,7 @@ def hold_review(supervisor: Supervisor, depth: str, project: ProjectState) -> No
     context. `project` is what it is to look at."""
     spec, recorder = supervisor.spec, supervisor.recorder
     began = recorder.now()
+    schema_call.warn_if_unknown(recorder, project)
     question = SchemaQuestion(
         lambda: spec.texts.review(depth, review.DEPTHS[depth]),
         review.schema(),

@@ -10,6 +10,7 @@ import msgspec
 
 from claude_iterate.core.events import Entry, Event, Warned
 from claude_iterate.core.redact import Redactor
+from claude_iterate.core.state.carry_over import retell_start
 from claude_iterate.core.state.fold import reduce
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.workspace.journal_writer import JournalWriter
@@ -44,6 +45,7 @@ class Recorder:
         self._sequence = 0
         self._warnings: set[str] = set()
         self.state = RunState()
+        journal.known = self._retell
 
     def now(self) -> float:
         """Seconds since the run began."""
@@ -78,16 +80,22 @@ class Recorder:
         at, elapsed = round(time.time(), 3), round(time.monotonic() - self._began, 4)
         if self._redactor.suspects(msgspec.json.encode(events)):
             events = [self._redactor.clean_event(event) for event in events]
-        folded: list[tuple[Entry, RunState]] = []
+        state, folded = self.state, list[tuple[Entry, RunState]]()
         for event in events:
             self._sequence += 1
             entry = Entry(self._sequence, at, elapsed, event)
-            self.state = reduce(self.state, entry)
-            folded.append((entry, self.state))
+            state = reduce(state, entry)
+            folded.append((entry, state))
         self.journal.append(*[entry for entry, _ in folded])
         self.journal.write_out()
+        self.state = state  # until here it is what the journal holds
         for entry, state in folded:
             self.sinks(entry, state)
+
+    def _retell(self) -> Entry | None:
+        """One entry from which all can be known that was recorded so far; None before the first."""
+        event = retell_start(self.state)
+        return Entry(1, self.state.started_at, 0.0, event) if event is not None else None
 
     def tick(self) -> None:
         """Tell the sinks that time has passed."""

@@ -105,6 +105,13 @@ def look_at_project(supervisor: Supervisor) -> ProjectState:
     return supervisor.meanwhile(lambda: project_state.look(layout.root, left_out, watched, scratch, environ, filters))
 
 
+def warn_if_unknown(recorder: Recorder, project: ProjectState) -> None:
+    """A change of a project that cannot be looked at would not be noticed."""
+    if project.files is None:
+        text = "Whether Claude changes the project meanwhile cannot be known: it has too many files to look at."
+        recorder.warn_once(text, "Put it under git: git init")
+
+
 def make_one_off_call(supervisor: Supervisor) -> None:
     """Write the instructions, or grade them: from `OneOffCallStarted` to `OneOffCallFinished`. The command that asked
     for it judges the result."""
@@ -120,6 +127,7 @@ def make_one_off_call(supervisor: Supervisor) -> None:
     changed: tuple[str, ...] = ()
     if grades:  # Claude is only to look
         before = look_at_project(supervisor)
+        warn_if_unknown(recorder, before)
         answer = ask(supervisor, question)
         changed = look_at_project(supervisor).changes_since(before)
     else:

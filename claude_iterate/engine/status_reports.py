@@ -7,7 +7,7 @@ import os
 
 from msgspec.structs import replace
 
-from claude_iterate.core.events import StatusChanged
+from claude_iterate.core.events import ClaimDropped, StatusChanged
 from claude_iterate.core.reports import fallbacks, status
 from claude_iterate.core.reports.status import Change, Reading, Status, compare
 from claude_iterate.engine.recorder import Recorder
@@ -19,6 +19,9 @@ from claude_iterate.workspace.run_folder.status_file import StatusSnapshot
 
 _PATIENCE = 5
 """A report that changes all the time is read after this many times the quiet that is wanted."""
+_WITHDRAWN = (
+    "Your report `complete: true` was withdrawn after the run was killed. Find out what is missing, then report again."
+)
 
 
 class StatusReports:
@@ -40,6 +43,14 @@ class StatusReports:
         self._began = 0.0
         self.due = float("inf")
         self._first_touch = 0.0
+
+    def drop_withdrawn_claim(self) -> None:
+        """A run does not take over a killed one's claim that the file no longer makes."""
+        claim, found = self._recorder.state.last_status, self._last.reading
+        stands = found is not None and found.status is not None and found.status.complete
+        if claim is not None and claim.complete and claim.source == "file" and not stands:
+            why = "since the run was killed, .status.json no longer says `complete: true`"
+            self._recorder.record(ClaimDropped(why, findings=_WITHDRAWN))
 
     def expect_change(self, now: float) -> None:
         """The file may have changed. Every change restarts the wait for quiet; but one that never comes is not waited

@@ -32,6 +32,16 @@ _MOST_OTHERS = 200
 """Other workspaces that a sandbox keeps from Claude; each is a mount."""
 
 
+def name_branch(run: PreparedRun) -> PreparedRun:
+    """A `verify` whose next step, a run, leads to the worktree that the last run worked in."""
+    last = journal_reader.last_run(run.layout, ("run",)) if run.request.purpose == "verify" else None
+    made = last[1].worktree.made if last is not None else None
+    if made is None:
+        return run
+    line = replace(run.request.command_line, branch=made.branch)
+    return replace(run, request=replace(run.request, command_line=line))
+
+
 def find_worktree(run: PreparedRun) -> Worktree | None:
     """Where the run is to work; None: in the project. A WorkspaceProblem when it cannot; nothing is written yet."""
     if run.request.dry_run or run.request.purpose not in {"run", "verify"}:

@@ -68,7 +68,7 @@ class Agent(msgspec.Struct, frozen=True):
 
 def launch(project: Project, layout: Layout, request: RunRequest, user: User) -> RunResult:
     """A run of any purpose, from the checks to the end. Nothing is written before every check has passed."""
-    run = run_checks.prepare(project, layout, request, user)
+    run = isolation.name_branch(run_checks.prepare(project, layout, request, user))
     cassette = choose_cassette(layout, request.cassette, run.mode.name) if request.cassette else None
     with contextlib.ExitStack() as stack:
         agent = _find_claude(stack, run)

@@ -54,7 +54,7 @@ class JournalWriter:
     On a full disk, entries that could not be written are kept and tried again. `secure` says whether there is enough
     space to record how the next call ends. Claude's words may be left out then, milestones never.
 
-    A journal that was deleted or replaced (`git stash`, `rm`) is put back before a milestone is written, while
+    A journal that was deleted, replaced or emptied (`git stash`, `rm`) is put back before a milestone is written, while
     Claude does not work: a file that appears between `git stash` and `git stash pop` would be in git's way.
     `is_ours` says whether the folder of the workspace is still that of the run.
     """
@@ -73,6 +73,8 @@ class JournalWriter:
         self._on_put_back = on_put_back
         self._look_due = False
         self._astray = ""
+        self.known: Callable[[], events.Entry | None] = lambda: None
+        """An entry from which the run so far can be known: what a journal begins with that was emptied."""
         self._encode_lines = msgspec.json.Encoder().encode_lines
         self._buffer = bytearray()
         self._on_failure = on_failure
@@ -106,6 +108,7 @@ class JournalWriter:
         try:
             while self._buffer:
                 written = os.write(self._file.handle, self._buffer)
+                self._file.size += written
                 self._torn = self._buffer[written - 1] != _LINE_FEED
                 del self._buffer[:written]
         except OSError as error:
@@ -172,12 +175,15 @@ class JournalWriter:
         try:
             for folder in (self._path.parent.parent, self._path.parent):  # never the folder of the workspace
                 folder.mkdir(exist_ok=True)
-            self._file.put_back()
+            known = self.known()
+            lost = self._file.put_back(self._encode_lines([known] if known is not None else []))
         except OSError as error:
             self._astray = error.strerror or str(error)
             return
         self._astray = ""
         self._folders_synced = False
+        if lost:
+            self._on_failure(f"The journal was emptied or cut; the sums of the run are kept: {self._path}")
         self._on_put_back()
 
     def _write_with_reserve(self) -> None:

@@ -94,6 +94,13 @@ def test_iterations_without_progress_end_a_run(times: int, most: int, reason: st
     assert ends(state, no_progress=most) == reason
 
 
+def test_a_crash_is_named_where_nothing_moves() -> None:
+    """Iterations that were not able to move anything are no riddle."""
+    found = verdict(after(iteration(1), iteration(2), iteration(3, Kind.CRASH)), no_progress=3)
+    assert isinstance(found, Finish)
+    assert found.cause == "No progress in 3 iterations in a row; the last one failed: words"
+
+
 def test_progress_in_between_begins_the_count_again() -> None:
     """Two, progress, two: four without progress, but never three in a row."""
     rows = [iteration(1), iteration(2), iteration(3, moved=True), iteration(4), iteration(5)]

@@ -225,14 +225,15 @@ def test_a_last_failure_is_named_when_the_iterations_are_used_up() -> None:
     assert bad.advice == good.advice  # the ways on, which have room for nothing else beside them
 
 
-def test_where_iterations_of_a_killed_run_use_the_limit_up_there_is_advice() -> None:
-    """It leaves room for as many again."""
+def test_iterations_of_a_killed_run_are_named_where_they_use_the_limit_up() -> None:
+    """And the advice leaves room for as many again."""
     known = facts(0, max_iterations=2)
     started = RunStarted("r", "t", "loop", 2, 1, "h", "0", ("c",), resumed=Resumed("q", iterations=3))
     state = fold(entries(started))
     verdict = decide(state, known)
     assert isinstance(verdict, Finish)
     ending = run_finished_event(verdict, state, known)
+    assert ending.cause == "Reached maximum iterations (2): the killed run that it continues had done 3"
     assert ending.next == "claude-iterate run t"
     assert ending.advice.splitlines() == [
         "To increase the limit: claude-iterate run t --max-iterations 5",
@@ -362,6 +363,17 @@ def test_a_claim_that_was_refused_for_a_change_names_it_once() -> None:
     assert "\n".join(points(end, state)).count("check.sh (") == 1
     undone = run_finished_event(Finish("max_iterations"), state, known)
     assert "check.sh (changed; a check uses it)" in undone.about_claim
+
+
+def test_replaced_instructions_are_told_at_any_end() -> None:
+    """Claude may have made the task smaller. Where they are one of the changes of a proof, they are named there."""
+    state, known = fold(entries(STARTED, IterationFinished(1, OK))), facts(9, max_iterations=1)
+    replaced = replace(known, task_replaced=True)
+    change = ProofChange("instructions", "INSTRUCTIONS.md", "changed")
+    end = run_finished_event(Finish("max_iterations"), state, replaced)
+    assert "INSTRUCTIONS.md was replaced during the run" in end.about_claim
+    assert run_finished_event(Finish("max_iterations"), state, known).about_claim == ""
+    assert run_finished_event(Finish("max_iterations"), state, replaced, (change,)).about_claim == ""
 
 
 def test_the_time_of_a_killed_run_counts() -> None:

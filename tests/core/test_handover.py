@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from claude_iterate.core.events import (
     AgentStarted,
@@ -49,7 +49,7 @@ from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.proof import digest
 from claude_iterate.core.rules.verdicts import Begin, Finish, Verdict, Verify, Wait
-from claude_iterate.core.state.carry_over import carry_over, resume_from
+from claude_iterate.core.state.carry_over import carry_over, resume_from, retell_start
 from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import Plans, RunState
 from tests.core.building import facts
@@ -225,8 +225,22 @@ def test_every_field_that_is_handed_on_arrives(name: str) -> None:
     assert fields(resumed(FULL))[name] == fields(FULL)[name]
 
 
+def test_a_journal_that_lost_its_beginning_can_be_told_by_one_entry() -> None:
+    """All that counts is in it: the sums of this run and of those before it."""
+    carried = Carried(3, 0.5, 2)
+    started = RunStarted("r", "w", "loop", 5, 1, "h", "0", ("c",), carried=carried)
+    left = replace(FULL, started=started)
+    event = retell_start(left)
+    assert event is not None
+    again = fold([Entry(1, 5.0, 0.0, event)])
+    assert (again.iterations, again.total_cost_usd) == (left.iterations, left.total_cost_usd)
+    assert (again.streaks, again.run.carried) == (left.streaks, carried)
+    assert retell_start(RunState()) is None
+
+
 def test_money_of_a_call_that_was_killed_is_handed_on() -> None:
-    """At least what its messages cost: to the run that goes on, to the totals, and from there to the next totals."""
+    """At least what its messages cost: to the run that goes on, to the totals, and from there to the next totals. A
+    journal that is told again while the call is on leaves it out, because its end will tell it."""
     paid = iteration(1, cost_usd=0.5, tokens=Tokens(1))
     killed = state_of(*paid, IterationStarted(2), UsageReported(Tokens(10, 1), 0.25))
     after = resume_from("a", killed, 1.0)
@@ -235,6 +249,10 @@ def test_money_of_a_call_that_was_killed_is_handed_on() -> None:
     assert (carried.cost_usd, carried.cost_is_lower_bound) == (0.75, True)
     later = RunStarted("b", "w", "loop", 9, 1, "h", "0", ("c",), carried=carried)
     assert carry_over(fold([Entry(1, 600.0, 0.0, later)])).cost_is_lower_bound
+    told = retell_start(killed)
+    assert told is not None
+    assert told.resumed is not None
+    assert (told.resumed.cost_usd, told.resumed.cost_is_lower_bound) == (0.5, False)
     assert not carry_over(state_of(*paid)).cost_is_lower_bound
 
 
@@ -291,6 +309,12 @@ def test_what_was_decided_is_not_decided_again_without_a_try() -> None:
     """Killed between the last failed proof and the end of the run: a user who runs it again wants another try."""
     after = resumed(state_of(*STORIES["red"]))
     assert decide(after, facts(0.0, wall=600.0, checks=("true",), max_attempts=1)) == Begin(2)
+
+
+def test_a_wait_that_was_planned_with_another_clock_is_bounded() -> None:
+    """No wait lasts longer than `limits.max_wait`, whichever run began it."""
+    state = resumed(state_of(*iteration(1, Kind.USAGE_LIMIT), WaitStarted(Why.USAGE_LIMIT, 30 * 86400.0)))
+    assert decide(state, facts(0.0, wall=600.0, max_wait=3600.0)) == Wait(3600.0)
 
 
 def test_where_no_more_iterations_are_wanted_none_is_waited_for() -> None:

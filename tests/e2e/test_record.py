@@ -157,6 +157,18 @@ def test_a_folder_of_runs_that_cannot_be_made_again_ends_the_run(loop: Loop) -> 
     assert "The journal of this run was deleted" in done.err
 
 
+def test_a_journal_that_is_emptied_during_a_call_keeps_what_counts(loop: Loop) -> None:
+    """The iterations, the money, and that Claude changed the check in the same call: the next run knows them."""
+    loop.make()
+    (loop.root / "check.sh").write_text("exit 1\n")
+    loop.checks("sh check.sh")
+    loop.script(*calls("for it in $WORKSPACE/runs/*/*.ndjson; do : > $it; done; echo exit 0 > check.sh", ""))
+    first = loop.run("-m", "1")
+    assert "Restored the journal, which was deleted, replaced or emptied after iteration 1" in first.err
+    assert spent(loop) == (1, 0.004)
+    assert "Changed during an earlier run, and part of the proof: check.sh (changed" in loop.run().err
+
+
 def held(loop: Loop, command: str) -> subprocess.Popen[bytes]:
     """A run whose Claude has run this command and waits for the file `go`."""
     ready, go = str(loop.folder / "ready"), str(loop.folder / "go")

@@ -78,6 +78,17 @@ def test_a_review_that_changed_the_project_is_invalid_wherever_it_is(loop: Loop,
     assert "new.txt" in told["review"]["summary"]
 
 
+def test_a_project_that_is_too_large_to_look_at_is_told(loop: Loop) -> None:
+    """Without git: a change would not be noticed, so that is said; a good review passes all the same."""
+    loop.make()
+    for number in range(5):
+        (loop.root / f"{number}.txt").touch()
+    loop.patch("project.scan", MOST_FILES=3)
+    reviewing(loop)
+    done = loop.call("verify", "my-task")
+    assert (done.code, "Whether Claude changes the project meanwhile cannot be known" in done.err) == (0, True)
+
+
 def test_a_reviewer_that_cuts_the_instructions_proves_nothing(loop: Loop) -> None:
     """What is proven is what the user asked for."""
     loop.make()

@@ -269,3 +269,19 @@ def test_nothing_may_begin_while_the_journal_cannot_be_put_back(tmp_path: Path) 
     assert writer.secure() == ""
     writer.close()
     assert kinds(path) == ["RunStarted", "IterationFinished"]
+
+
+def test_a_journal_that_was_emptied_in_place_begins_with_what_is_known(tmp_path: Path) -> None:
+    """It is the same file, but smaller than what was written: the sums are kept, and it is told."""
+    said: list[str] = []
+    path = tmp_path / "runs" / "r" / "j"
+    put_back: list[str] = []
+    writer = JournalWriter(path, said.append, on_put_back=lambda: put_back.append("journal"))
+    record(writer, STARTED, IterationStarted(1))
+    writer.known = lambda: Entry(1, 1.0, 0.0, STARTED)
+    os.truncate(path, 0)
+    record(writer, FINISHED)
+    record(writer, FINISHED)
+    writer.close()
+    assert kinds(path) == ["RunStarted", "IterationFinished", "IterationFinished"]
+    assert (put_back, len(said), "emptied or cut" in said[0]) == (["journal"], 1, True)

@@ -49,7 +49,7 @@ class ChecksPassed(BaseEvent, frozen=True):
 class ClaimDropped(BaseEvent, frozen=True):
     """A claim of completion does not count: the instructions have changed since; or, if `cut`, its iteration was cut
     off and no proof is wanted; or the plan does not confirm it, and `findings` is what the next prompt says about
-    that."""
+    that; or it was withdrawn after the run was killed."""
 
     why: str
     cut: bool = False

@@ -242,7 +242,7 @@ class Carried(msgspec.Struct, frozen=True, omit_defaults=True):
     """What earlier runs of the workspace hand on, so that the newest journal alone gives the totals. `changes` to what
     defines the proof stand until they are undone or accepted; `refuses`: until then no claim holds. `calls` are the
     moments of Claude's calls within the last hour. `report` is the last report without a claim: how far the work is
-    when the run begins."""
+    when the run begins. `results` are the last ones of each check."""
 
     iterations: int = 0
     cost_usd: float = 0.0
@@ -254,6 +254,7 @@ class Carried(msgspec.Struct, frozen=True, omit_defaults=True):
     breaker: Breaker = Breaker()
     calls: tuple[float, ...] = ()
     report: Status | None = None
+    results: dict[str, CheckResult] = {}
 
 
 JOURNAL_FORMAT = 1

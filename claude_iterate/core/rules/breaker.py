@@ -107,9 +107,16 @@ def no_progress(state: RunState, facts: Facts) -> Verdict | None:
     detail = "no commit, no changed file" + ("" if reported else "; the last iteration wrote no report")
     elsewhere = reported is not None and (reported.completed or reported.worked)
     switch = ("If the work that Claude reports is outside of this project", "stop.no_progress") if elsewhere else None
-    cause = f"No progress in {_in_a_row(times)}"
+    cause = f"No progress in {_in_a_row(times)}{last_failure(state)}"
     tripped = f"after {plural(times, 'iteration')} without progress"
     return _trip("no_progress", tripped, detail, cause, facts, switch)
+
+
+def last_failure(state: RunState) -> str:
+    """The end of a cause: what the last iteration failed with, if it did."""
+    last = state.last_outcome
+    failed = last is not None and last.kind in COUNTED_FAILURES
+    return f"; the last one failed: {one_line(last.message)}" if last and failed else ""
 
 
 def failing_tests(state: RunState, facts: Facts) -> Verdict | None:

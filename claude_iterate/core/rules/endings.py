@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from claude_iterate.core.events import PlanRead, ProofChange, RunFinished, VerificationFinished
 from claude_iterate.core.events.enums import ENDINGS, NOT_PROVEN, ONE_OFF, Purpose, Reason
 from claude_iterate.core.formats import one_line, plural, shorten
-from claude_iterate.core.outcomes.classes import COUNTED_FAILURES
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules import proof
+from claude_iterate.core.rules.breaker import last_failure
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.next_steps import ACCEPT, CommandLine
 from claude_iterate.core.rules.proof import BOTH, CHECKS, REVIEW, TAMPERED, checks_are_green, proof_of
@@ -48,6 +48,7 @@ def run_finished_event(
         _advice_on_changes(changes, verdict, facts),
         _advice(verdict, facts),
     )
+    about = claim_remark(state, facts, verdict.reason, changes), _remark_on_task(facts, changes)
     # A file that is there but cannot be read has to be replaced.
     setup = facts.command_line.about("setup", *(("--force",) if facts.instructions_spoilt else ()))
     ending = RunFinished(
@@ -56,7 +57,7 @@ def run_finished_event(
         "\n".join(filter(None, advice)),
         *(state.iterations, state.cost_usd, facts.now + state.elapsed_before),
         known_by=basis_of_completion(state, facts, verdict.reason, changes),
-        about_claim=claim_remark(state, facts, verdict.reason, changes),
+        about_claim=" ".join(filter(None, about)),
         cause=verdict.cause,
         next=setup if _instructions_are_lost(facts) else verdict.next,
         cost_is_lower_bound=state.cost_is_lower_bound,
@@ -137,13 +138,14 @@ def _plan_cause(after: str, state: RunState, dry_run: bool) -> str:
 
 
 def _maximum_cause(ending: RunFinished, state: RunState) -> str:
-    run, last = state.run, state.last_outcome
+    run = state.run
     if run.cassette and ending.iterations:
         cause = f"Played {plural(ending.iterations, 'iteration')} of run {run.cassette} (dry run)"
     else:
         cause = f"Reached maximum iterations ({run.max_iterations or ending.iterations})"
-    failed = last is not None and last.kind in COUNTED_FAILURES
-    return cause + (f"; the last one failed: {one_line(last.message)}" if last and failed else "")
+        if run.resumed is not None and run.resumed.iterations:
+            cause += f": the killed run that it continues had done {run.resumed.iterations}"
+    return cause + last_failure(state)
 
 
 def _refutation_cause(ending: RunFinished, state: RunState) -> str:
@@ -294,6 +296,14 @@ def claim_remark(state: RunState, facts: Facts, reason: Reason, changes: Sequenc
     if facts.settings.verification.checks and facts.review_wanted and checks_are_green(state, facts):
         return f"{claimed}, and the checks pass; the review did not run: {verify}"
     return f"{claimed}; it was not checked: {verify}"
+
+
+def _remark_on_task(facts: Facts, changes: Sequence[ProofChange]) -> str:
+    """The agent may have made the task smaller; among the changes of a proof this is named already."""
+    named = any(change.kind == "instructions" for change in changes)
+    if not facts.task_replaced or named or facts.purpose != Purpose.RUN:
+        return ""
+    return "INSTRUCTIONS.md was replaced during the run: check whether it is still your task."
 
 
 def _doubts(status: Status, counts: bool) -> str:

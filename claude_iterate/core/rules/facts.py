@@ -32,8 +32,8 @@ class Facts(msgspec.Struct, frozen=True):
     measured. `refuses`: an earlier run, which was to refuse that, left a change of what defines the proof;
     `checks_only`: `verify` without a review. `zone`: None is that of the computer.
     `instructions_lost` is where INSTRUCTIONS.md was, if it cannot be read at the end, `instructions_spoilt`: something
-    that cannot be read is in its place, `last_prompt`: the newest prompt that has its text. `inspection` is what the
-    last step of the proof found."""
+    that cannot be read is in its place, `last_prompt`: the newest prompt that has its text, `task_replaced`: it
+    holds another task than when the run began. `inspection` is what the last step of the proof found."""
 
     now: float
     wall: float
@@ -56,6 +56,7 @@ class Facts(msgspec.Struct, frozen=True):
     mode: Mode = MODES["loop"]
     plan: PlanRead | None = None
     instructions_spoilt: bool = False
+    task_replaced: bool = False
     last_prompt: str = ""
     inspection: Inspection | None = None
 

@@ -33,8 +33,11 @@ def wait_is_on(state: RunState, facts: Facts) -> Verdict | None:
         return _stop_at_limit(wait.detail, wait.until)
     if wait.why == Why.SCHEDULE and outside_hours(state, facts) is None:
         return WaitEnded(wait.why)
+    ends, resumed = state.waiting.ends, state.run.resumed
+    if resumed is not None and resumed.waiting.wait == wait and wait.why != Why.SCHEDULE:
+        ends = min(ends, facts.limits.max_wait)  # it was planned with another clock, or another limit
     # A computer may sleep, so the wall clock counts; it may be set back, so the run's own clock counts as well.
-    left = min(wait.until - facts.wall, state.waiting.ends - facts.now)
+    left = min(wait.until - facts.wall, ends - facts.now)
     return Wait(facts.now + left) if left > 0 else WaitEnded(wait.why)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from claude_iterate.core.events import Breaker, Carried, Resumed, Trip
+from claude_iterate.core.events import Breaker, Carried, Resumed, RunStarted, Trip
 from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.events.run import Claim, Standing
 from claude_iterate.core.reports.status import Status
@@ -29,6 +29,7 @@ def carry_over(state: RunState) -> Carried:
         breaker=_breaker_left(state),
         calls=tuple(at for at in state.waiting.calls if at > state.last_at - _HOUR),
         report=_report(state),
+        results=dict(list(state.claim.results.items())[-_RESULTS:]),
     )
 
 
@@ -72,6 +73,17 @@ def resume_from(run: str, state: RunState, elapsed: float) -> Resumed:
     return Resumed(run, elapsed=state.elapsed_before + elapsed, **standing | changed)
 
 
+def retell_start(state: RunState) -> RunStarted | None:
+    """The first event of this run with all that came since in it, for a journal that has lost its beginning. What the
+    call under way has cost is left out: its end will report it."""
+    started = state.started
+    if started is None:
+        return None
+    known = {name: getattr(state, name) for name in ("cost_usd", "tokens", "cost_is_lower_bound")}
+    carried = replace(started.carried, report=_report(state))
+    return replace(started, carried=carried, resumed=replace(resume_from(started.run, state, 0.0), **known))
+
+
 def _is_judged(state: RunState) -> bool:
     """The last claim has been judged. One that failed, because a user who says `run` wants another try: the findings go
     with it. One before the iteration under way, because that comes after its proof."""
@@ -87,5 +99,7 @@ def _claim_left(state: RunState, judged: bool) -> Claim:
 
 
 _HOUR = 3600.0
+_RESULTS = 50
+"""How many checks are remembered: those that settings no longer name count as well."""
 _WAITED_FOR = frozenset({Kind.USAGE_LIMIT, Kind.TRANSIENT})
 """Outcomes that still decide the next step; after any other, a user who says `run` wants another try."""

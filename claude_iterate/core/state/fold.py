@@ -59,6 +59,7 @@ def _on_run_started(state: RunState, event: events.RunStarted, entry: Entry) -> 
         started=event,
         started_at=entry.at,
         findings=carried.findings,
+        claim=replace(state.claim, results=carried.results),
         changes=carried.changes,
     )
     state = claims.with_report(state, carried.report)

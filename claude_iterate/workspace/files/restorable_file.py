@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 from pathlib import Path
@@ -41,35 +42,41 @@ class RestorableFile:
         """`new`: a file that is there already is a FileExistsError."""
         self._path = path
         self.handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | (os.O_EXCL if new else 0), mode)
-        self._identity = _identity(os.fstat(self.handle))
+        about = os.fstat(self.handle)
+        self._identity = _identity(about)
+        self.size = about.st_size
+        """How much is known to be in it: who writes adds to it."""
 
     @property
     def in_place(self) -> bool:
-        """True while the name leads to this file. Costs one look."""
+        """True while the name leads to this file, and nothing of it was cut off. Costs one look."""
         try:
             named = os.lstat(self._path)
         except OSError:
             return False
         if _identity(named) == self._identity:
-            return True
+            return named.st_size >= self.size
         # Some file systems of networks change the numbers of their files. There the open file still has a name, and
         # what is said of both is the same.
         held = os.fstat(self.handle)
         return bool(held.st_nlink) and (held.st_size, held.st_mtime_ns) == (named.st_size, named.st_mtime_ns)
 
-    def put_back(self) -> None:
-        """Make a file of this name with all that was written. Where that cannot be made: an OSError, and nothing has
-        changed."""
+    def put_back(self, instead: bytes = b"") -> bool:
+        """Make a file of this name with all that was written; if that was cut off, with `instead`, and True is
+        returned. Where that cannot be made: an OSError, and nothing has changed."""
+        lost = os.fstat(self.handle).st_size < self.size
         with (
             untrusted_files.open_replacement(self._path, follow=False) as file,
             open(self.handle, "rb", closefd=False) as held,
         ):
             held.seek(0)
-            shutil.copyfileobj(held, file, _AT_ONCE)
+            shutil.copyfileobj(io.BytesIO(instead) if lost else held, file, _AT_ONCE)
         handle = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW)
         os.close(self.handle)
         self.handle = handle
-        self._identity = _identity(os.fstat(handle))
+        about = os.fstat(handle)
+        self._identity, self.size = _identity(about), about.st_size
+        return lost
 
 
 def _identity(about: os.stat_result) -> Identity:

@@ -137,7 +137,7 @@ class RunFolder:
             *most, last = (f"the {part}" if part in _RECORD else part for part in parts)
             named = f"{', '.join(most)} and {last}" if most else last
             were = "were" if most or last in SEVERAL else "was"
-            how = "deleted or replaced" if _RECORD & set(parts) else "deleted"
+            how = "deleted, replaced or emptied" if _RECORD & set(parts) else "deleted"
             hint = "" if set(parts) - _RECORD else self._against_git()
             yield f"Restored {named}, which {were} {how}{when}.", hint
 
