@@ -349,8 +349,11 @@ def test_a_holder_that_cannot_be_named_is_busy(typed: Type, project: Project) ->
 
 @pytest.mark.parametrize(("passed", "reason"), [(False, "completed"), (True, "verification_failed")])
 def test_what_verify_found_since_is_the_truth(typed: Type, project: Project, passed: bool, reason: Reason) -> None:
-    """The end of the run before it says the opposite, and does not stand beside the status as if it were so."""
+    """The end of the run before it says the opposite, and does not stand beside the status as if it were so. What the
+    original noted goes."""
     layout = project.create("w")
+    about = json.loads(layout.metadata.read_text()) | {"verification": {"lastVerificationStatus": "pass"}}
+    layout.metadata.write_text(json.dumps(about))
     claim = Status(complete=True, completed=2, total=2)
     worked = IterationFinished(1, Outcome(Kind.OK), claim)
     layout.status.write_text('{"complete": true, "progress": {"completed": 2, "total": 2}}')
@@ -358,6 +361,7 @@ def test_what_verify_found_since_is_the_truth(typed: Type, project: Project, pas
     told: list[list[Event]] = [[*run, RunFinished(reason, cause="What the run knew.")], verified("000002-x", passed)]
     for name, events in zip(("000001-x", "000002-x"), told, strict=True):
         record(layout, name, events)
+    assert "verification" not in json.loads(layout.metadata.read_text())
     text, (row,) = typed("show", "w").out, typed("list", "--json").document["workspaces"]
     found = "the task is done" if passed else "the task is not done"
     assert f"  The last run ended as {reason}; verify has found since: {found}\n" in text
