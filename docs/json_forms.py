@@ -26,8 +26,8 @@ from claude_iterate.workspace import run_summary
 INTRODUCTION = """\
 With `--json` a command prints exactly one JSON document on standard output; a command that ends with an error may print
 none. All documents speak one dialect: keys are in camelCase, moments are ISO 8601 in UTC, durations are seconds,
-money is US dollars. On this page `format` is the version of the dialect: new keys may be added at any time,
-but no key is renamed or removed without a new number. The small documents of other commands, such as `doctor` and
+money is US dollars. On this page `format` is the version of the dialect. From 0.1.0 on new keys may be added at any
+time, but no key is renamed or removed without a new number. The small documents of other commands, such as `doctor` and
 `archive list`, have no such number. The entries of a journal are printed as they are in the file: their `at` is seconds
 since 1970 (UTC).
 

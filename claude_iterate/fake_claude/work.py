@@ -2,7 +2,7 @@
 of setup, edit, validate and verify, which it knows by their first words.
 
 It really reads, ticks and reports, so that a dry run goes through everything that a real run goes through. Its list of
-steps takes the place of TODO.md, of which a dry run has a copy.
+steps stands at the end of TODO.md, of which a dry run has a copy.
 """
 
 from __future__ import annotations
@@ -74,11 +74,12 @@ def _iterate(stream: Stream, workspace: Path, prompt: str) -> None:
         if text != before:
             tools.write(stream, path, text)
     wanted = 0 if plans else 1 if builds or one_by_one else BATCH
-    doing = _open_tasks(text)[:wanted]
+    ours = 0 if plans or builds else text.index(HEADING)
+    doing = _open_tasks(text, ours)[:wanted]
     for task in doing:
         text = f"{text[: task.start(2)]}x{text[task.end(2) :]}"
         tools.edit(stream, path, task[0], text[task.start() : task.end()], text)
-    marks = [task[2] for task in _TASK.finditer(text)]
+    marks = [task[2] for task in _TASK.finditer(text, ours)]
     counted = {"completed": sum(mark in "xX" for mark in marks), "total": len(marks)}
     tools.echo(stream, f"{len(doing)} done")
     names = "; ".join(task[3].strip()[:100] for task in doing)
@@ -98,18 +99,19 @@ def _make_plan(text: str, items: list[str]) -> str:
 
 
 def _make_steps(text: str, items: list[str]) -> str:
-    """The items as a list in which what was ticked stays ticked; the same text if these are its items."""
-    tasks = list(_TASK.finditer(text))
+    """TODO.md with the items as our list, in which what was ticked stays ticked; the same text if it has that list."""
+    before, _, ours = text.partition(HEADING)
+    tasks = list(_TASK.finditer(ours))
     if [task[3] for task in tasks] == items:
         return text
     ticked = {task[3] for task in tasks if task[2] in "xX"}
     steps = "\n".join(f"- [{'x' if item in ticked else ' '}] {item}" for item in items)
-    return f"{HEADING}\n\n{steps}\n"
+    return f"{before.rstrip()}\n\n".lstrip() + f"{HEADING}\n\n{steps}\n"
 
 
-def _open_tasks(text: str) -> list[re.Match[str]]:
+def _open_tasks(text: str, start: int = 0) -> list[re.Match[str]]:
     """Those under way come first."""
-    tasks = [task for task in _TASK.finditer(text) if task[2] in " ~"]
+    tasks = [task for task in _TASK.finditer(text, start) if task[2] in " ~"]
     return sorted(tasks, key=lambda task: task[2] != "~")
 
 
@@ -179,7 +181,8 @@ def _validate(stream: Stream, workspace: Path, _prompt: str) -> None:
 
 def _verify(stream: Stream, workspace: Path, prompt: str) -> None:
     """An entry for each number in the prompt's list of requirements; a finding for each step that is open."""
-    open_steps = [task[3] for task in _open_tasks(tools.read(stream, workspace / "TODO.md") or "")]
+    _, _, steps = (tools.read(stream, workspace / "TODO.md") or "").partition(HEADING)
+    open_steps = [task[3] for task in _open_tasks(steps)]
     _, _, listed = prompt.partition("numbered the requirements")
     listed, _, _ = listed.partition("\nGive your answer")
     met = {"status": "met", "shown_by": "read", "file": "TODO.md", "evidence": "Its steps are ticked."}

@@ -20,6 +20,7 @@ from claude_iterate.agent.processes.leftovers import end_containers, end_marked
 from claude_iterate.core.events import Warned
 from claude_iterate.core.events.enums import Purpose, exit_code
 from claude_iterate.core.redact import redactor_for
+from claude_iterate.core.settings.declared import value_of
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.loop import Engine
 from claude_iterate.engine.prompt_texts import TextSource
@@ -100,16 +101,20 @@ def _find_claude(stack: contextlib.ExitStack, run: PreparedRun) -> Agent:
 
 
 def _ask(run: PreparedRun, user: User) -> PreparedRun:
-    """The run with the user's answers, which are saved. Its settings are read again: other commands may have changed
-    them while the questions were open."""
+    """The run with the user's answers, which are saved. Its settings are read again: what other commands set while the
+    questions were open wins."""
     project, layout = run.project, run.layout
     asked = metadata.read(layout.metadata).asked
-    answers = run_checks.ask_for_permissions(run, user)
-    if not asked:
-        answers |= ask_first_questions(project, run.settings, user)
-    save_answers(layout, answers)
+    permissions = run_checks.ask_for_permissions(run, user)
+    others = ask_first_questions(project, run.settings, user) if not asked else {}
+    with run_lock.hold(layout.lock, layout.name, "setup"):  # a run writes the same file
+        now = run_checks.prepare(project, layout, run.request, user)
+        decided = now.permissions.are_decided
+        others = {key: value for key, value in others.items() if not value_of(now.settings, key)}
+        save_answers(layout, others if decided else permissions | others)
     change = f"claude-iterate config -w {layout.name} claude.permission_mode MODE"
-    user.note(f"Saved for {layout.name}. Change it: {change}")
+    saved = "Permissions were set meanwhile, so that answer was not saved" if decided else f"Saved for {layout.name}"
+    user.note(f"{saved}. Change it: {change}")
     return run_checks.prepare(project, layout, run.request, user)
 
 

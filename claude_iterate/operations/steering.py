@@ -44,6 +44,9 @@ def ask(layout: Layout, verb: str, now: bool = False) -> Reply:
     if who is None:
         raise WorkspaceProblem(f"Nothing runs in the workspace {name!r}.", f"Start it: claude-iterate run {name}")
     run = who.run
+    if not who.pid:
+        cannot = "A run works there that cannot be named; it can be asked when its iteration ends,"
+        raise WorkspaceProblem(f"The workspace {name!r} is busy.", f"{cannot} or press Ctrl-C where it runs.")
     if not run or not (layout.runs / run).is_dir():
         busy = f"The workspace {name!r} is busy ({_printable(run) or 'unknown'}), but no run has begun."
         raise WorkspaceProblem(busy, "Try again in a moment.")

@@ -67,11 +67,10 @@ def ask_first_questions(project: Project, settings: Settings, user: User) -> dic
 
 
 def save_answers(layout: Layout, answers: dict[str, Any]) -> None:
-    """Make them settings of the workspace."""
-    with run_lock.hold(layout.lock, layout.name, "setup"):  # a run writes the same file
-        for key, value in answers.items():
-            settings_writer.set_value(layout.metadata, key, value)
-        metadata.write(layout.metadata, replace(metadata.read(layout.metadata), asked=True))
+    """Make them settings of the workspace. Hold its lock: a run writes the same file."""
+    for key, value in answers.items():
+        settings_writer.set_value(layout.metadata, key, value)
+    metadata.write(layout.metadata, replace(metadata.read(layout.metadata), asked=True))
 
 
 def ask_or_advise(project: Project, layout: Layout, user: User, asks: bool) -> None:
@@ -79,7 +78,9 @@ def ask_or_advise(project: Project, layout: Layout, user: User, asks: bool) -> N
     check."""
     settings = project.settings_for(layout).settings
     if asks and user.can_answer:
-        save_answers(layout, ask_first_questions(project, settings, user))
+        answers = ask_first_questions(project, settings, user)
+        with run_lock.hold(layout.lock, layout.name, "setup"):
+            save_answers(layout, answers)
     elif test := _test_without_check(project, settings):
         step = CommandLine(workspace=layout.name).add_check(test)
         user.note(f"Nothing proves the work yet. To prove it with `{test}`: {step}")

@@ -199,13 +199,14 @@ class Delivery:
             return PostResult(False, problem=f"no answer within {TIMEOUT:g} seconds")
 
     def _post(self, notice: Notice) -> PostResult:
-        """Post. A redirect is not followed: the place that it names must get neither text nor headers."""
+        """Post, and say how it went."""
         import httpx
 
         try:
             headers, body = request(notice, self._settings)
-            with self.client.stream("POST", self._settings.url or "", content=body, headers=headers) as response:
-                return _read_answer(response)
+            return self._send(
+                self.client.build_request("POST", self._settings.url or "", content=body, headers=headers)
+            )
         except httpx.ConnectTimeout:
             return PostResult(False, problem=f"no connection within {TIMEOUT:g} seconds", retry_in=0.0)
         except httpx.TimeoutException:
@@ -215,6 +216,20 @@ class Delivery:
             return PostResult(False, problem=_plain_words(error), retry_in=0.0)
         except Exception as error:  # noqa: BLE001 -- the entry of a thread, and a notification must not fail a run
             return PostResult(False, problem=f"{type(error).__name__}: {error}")
+
+    def _send(self, message: httpx.Request, redirects: int = 3) -> PostResult:
+        """Send it, and again where the same host wants it. Another host must get neither text nor headers."""
+        with contextlib.closing(self.client.send(message, stream=True)) as response:
+            there = response.next_request if response.status_code in {307, 308} else None
+            if there is None or not redirects or not _same_host(message.url, there.url):
+                return _read_answer(response)
+        return self._send(there, redirects - 1)
+
+
+def _same_host(home: httpx.URL, url: httpx.URL) -> bool:
+    """The same origin, or the same host asking for encryption. Never back to plain text."""
+    same = (home.scheme, home.port) == (url.scheme, url.port)
+    return home.host == url.host and (same or (home.scheme, url.scheme) == ("http", "https"))
 
 
 def _plain_words(error: Exception) -> str:
@@ -237,8 +252,8 @@ def _read_answer(response: httpx.Response) -> PostResult:
     if response.is_success:
         return PostResult(True, status, text)
     again = _retry_after(response) if status == 429 or status >= 500 else None
-    moved = " (set `notify.url` to the address that it redirects to)" if response.has_redirect_location else ""
-    return PostResult(False, status, text, f"{status} {response.reason_phrase}{moved}", again)
+    redirect_hint = " (set `notify.url` to the address that it redirects to)" if response.has_redirect_location else ""
+    return PostResult(False, status, text, f"{status} {response.reason_phrase}{redirect_hint}", again)
 
 
 def _retry_after(response: httpx.Response) -> float:

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from claude_iterate.core import events
-from claude_iterate.core.formats import one_line, plural, shorten
+from claude_iterate.core.formats import one_line, shorten
 from claude_iterate.core.reports.status import describe
 from claude_iterate.core.rules.endings import made_plan
 from claude_iterate.core.rules.steering import answer
@@ -33,7 +33,9 @@ _PLAIN: dict[type, Callable[[Any], list[str]]] = {
     events.StatusChanged: lambda event: [f"  ↳ {describe(event.status, event.change)}"],
     events.Rebooted: run_lines.session_rebooted,
     events.PlanRead: run_lines.plan_read,
-    events.PlanFinished: lambda event: [f"The plan is done: {plural(event.tasks, 'task')} ticked."],
+    events.PlanFinished: lambda event: [
+        f"All {event.tasks} tasks of the plan are ticked." if event.tasks > 1 else "The task of the plan is ticked."
+    ],
     events.CutStarted: run_lines.cut_started,
     events.LeftoversEnded: run_lines.leftovers_ended,
     events.WorkMeasured: run_lines.work_measured,

@@ -295,9 +295,12 @@ def _chain(records: RunRecords, wanted: str) -> list[RunHistory]:
 
 
 def without_journal(records: RunRecords) -> tuple[str, ...]:
-    """Runs whose journal is gone or empty; not one that is about to begin."""
+    """Runs whose journal is gone or empty, and the newest ones if theirs lost their beginning; not one that is about to
+    begin."""
+    newest = records.newest()
+    begun = newest.run if newest is not None else ""
     runs = (run for run in records.runs if not records.is_under_way(run))
-    return tuple(run for run in runs if size_of(records.layout.journal(run)) <= 0)
+    return tuple(run for run in runs if run > begun or size_of(records.layout.journal(run)) <= 0)
 
 
 def all_runs(layout: Layout) -> list[RunHistory]:

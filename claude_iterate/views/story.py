@@ -219,11 +219,15 @@ class RunRecords:
         return None
 
     def evidence(self, about: Metadata) -> EvidenceView | None:
-        """The newest evidence since the last reset: of the newest run, or of the run that the metadata names. A dry run
-        is no evidence, and a `verify` that judged nothing leaves what stood before."""
-        newest = self.newest()
-        runs = [newest.run if newest is not None else "", about.verified_by]
-        proofs = (self.story(run).last_proof for run in runs if run in self.runs and run > about.reset_after)
+        """The newest evidence since the last reset: of the newest run, of the killed one that it continues, or of the
+        run that the metadata names. A dry run is no evidence, and a `verify` that judged nothing leaves what stood
+        before."""
+        newest, runs = self.newest(), {about.verified_by}
+        if newest is not None:
+            resumed = newest.state.run.resumed
+            runs |= {newest.run, resumed.run if resumed is not None else ""}
+        there = sorted((run for run in runs if run in self.runs and run > about.reset_after), reverse=True)
+        proofs = (self.story(run).last_proof for run in there)
         found = [proof for proof in proofs if proof is not None and not proof.dry_run]
         counts = (one for one in found if one.is_judged or one.purpose == "run" or self.is_under_way(one.run))
         return next(counts, found[0] if found else None)

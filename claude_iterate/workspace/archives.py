@@ -225,17 +225,17 @@ def restore(archive: Archive, folder: Path, outside_links: bool = False) -> None
             f"Workspace already exists: {folder.name}",
             f"Give it another name: claude-iterate archive restore {archive.name} NAME",
         )
-    restoring = explain_errors(ArchiveProblem, f"{archive.name} could not be restored", folder.parent)
-    with restoring, open_archive(archive.path) as reader:
+    errors = explain_errors(ArchiveProblem, f"{archive.name} could not be restored", folder.parent)
+    with errors, open_archive(archive.path) as reader:
         members = reader.members()
         if not members.keys() & {MANIFEST, METADATA}:
             raise ArchiveProblem(
                 f"{archive.path} is not the archive of a workspace: it has neither {MANIFEST} nor {METADATA}.",
                 "Nothing was written. See: claude-iterate archive list",
             )
-        if (leading := _outside_links(members)) and not outside_links:
-            link = f"{leading[0]} -> {members[PurePosixPath(leading[0])].linkname}"
-            more = f" and {len(leading) - 1} more" if len(leading) > 1 else ""
+        if (outside := _outside_links(members)) and not outside_links:
+            link = f"{outside[0]} -> {members[PurePosixPath(outside[0])].linkname}"
+            more = f" and {len(outside) - 1} more" if len(outside) > 1 else ""
             raise ArchiveProblem(
                 f"{archive.path.name} is refused: it holds a link that leads outside: {link}{more}.",
                 "Nothing was written. If the archive is your own and the link is meant, add --outside-links",

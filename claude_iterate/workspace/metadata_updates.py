@@ -44,7 +44,7 @@ def record_run(layout: Layout, state: RunState, run: str) -> None:
     if short.total_cost_usd > about.total_cost_usd:  # it never becomes less
         total, partly = round(short.total_cost_usd, 6), short.total_cost_is_lower_bound
         about = replace(about, total_cost_usd=total, total_cost_is_lower_bound=partly)
-    if short.purpose in {"run", "verify"}:
+    if short.purpose in {"run", "verify"} and not _leaves_completed(about, state):
         about = _with_run(about, short, state, layout)
     if about != before:
         metadata.write(layout.metadata, about)
@@ -72,9 +72,8 @@ def catch_up(layout: Layout) -> None:
 
 
 def _with_run(about: Metadata, short: RunSummary, state: RunState, layout: Layout) -> Metadata:
-    """The metadata after this run or `verify`, as far as its journal goes. A completed task stays so until a run works
-    on it."""
-    if about.status == "completed" and short.purpose == "run" and not _did_work(state):
+    """The metadata after this run or `verify`, as far as its journal goes."""
+    if state.finished is not None and _leaves_completed(about, state):
         return about
     judged = short.proven is not None and state.finished is not None
     if short.purpose == "run":
@@ -84,7 +83,8 @@ def _with_run(about: Metadata, short: RunSummary, state: RunState, layout: Layou
     else:
         return about
     if judged:
-        about = replace(about, verified_by=short.id, verified_known_by=short.known_by)
+        document = {key: value for key, value in about.document.items() if key != "verification"}  # of the original
+        about = replace(about, verified_by=short.id, verified_known_by=short.known_by, document=document)
     # A run that stagnated made no claim: there it is the present task that is completed.
     task = (state.claim.task or task_file.current_identity(layout.instructions)) if about.status == "completed" else ""
     return replace(about, completed_task=task or None)
@@ -103,9 +103,11 @@ def _with_summary(about: Metadata, short: RunSummary) -> Metadata:
     )
 
 
-def _did_work(state: RunState) -> bool:
-    """An iteration was done or is under way, a claim was judged, or a call cost something."""
-    return bool(state.iterations or state.call or state.proof or state.run.resumed or state.cost_usd)
+def _leaves_completed(about: Metadata, state: RunState) -> bool:
+    """The task is completed, and this run has not worked on it: no iteration, none under way, no judged claim, no cost.
+    So its summary is not written; while it has no end, readers learn of it from its journal."""
+    worked = state.iterations or state.call or state.proof or state.run.resumed or state.cost_usd
+    return about.status == "completed" and state.run.purpose == "run" and not worked
 
 
 def _without_report_of_another(about: Metadata, short: RunSummary, state: RunState) -> Metadata:

@@ -24,6 +24,7 @@ from claude_iterate.core.events import (
     Outcome,
     Requested,
     ResultReported,
+    Resumed,
     ReviewFinished,
     ReviewStarted,
     RunFinished,
@@ -327,10 +328,32 @@ def test_the_evidence_of_an_older_run_is_found(typed: Type, project: Project) ->
     assert "Proof: the task is done (run 000001-x, tree 0123456789ab)" in typed("show", "w").out
 
 
+def test_the_evidence_that_a_run_took_over_from_a_killed_one_is_found(typed: Type, project: Project) -> None:
+    """The proof had passed, and the run that continues has only to say so."""
+    layout = project.create("w")
+    write(layout, "000001-x", [beginning("000001-x"), *verified("000001-x", passed=True)[1:-1]])
+    begun = beginning("000002-x", resumed=Resumed("000001-x"))
+    record(layout, "000002-x", [begun, RunFinished("completed", known_by="checks")])
+    assert "Proof: the claim holds (run 000001-x, claim 1, tree 0123456789ab)" in typed("show", "w").out
+
+
+def test_a_holder_that_cannot_be_named_is_busy(typed: Type, project: Project) -> None:
+    """Of a run whose lock file was damaged nothing is known until its iteration ends."""
+    layout = project.create("w")
+    with run_lock.hold(layout.lock, "w", RUN):
+        layout.lock.write_text("")
+        done = typed("stop", "w")
+    assert done.code == 1
+    assert "A run works there that cannot be named; it can be asked when its iteration ends" in done.err
+
+
 @pytest.mark.parametrize(("passed", "reason"), [(False, "completed"), (True, "verification_failed")])
 def test_what_verify_found_since_is_the_truth(typed: Type, project: Project, passed: bool, reason: Reason) -> None:
-    """The end of the run before it says the opposite, and does not stand beside the status as if it were so."""
+    """The end of the run before it says the opposite, and does not stand beside the status as if it were so. What the
+    original noted goes."""
     layout = project.create("w")
+    about = json.loads(layout.metadata.read_text()) | {"verification": {"lastVerificationStatus": "pass"}}
+    layout.metadata.write_text(json.dumps(about))
     claim = Status(complete=True, completed=2, total=2)
     worked = IterationFinished(1, Outcome(Kind.OK), claim)
     layout.status.write_text('{"complete": true, "progress": {"completed": 2, "total": 2}}')
@@ -338,6 +361,7 @@ def test_what_verify_found_since_is_the_truth(typed: Type, project: Project, pas
     told: list[list[Event]] = [[*run, RunFinished(reason, cause="What the run knew.")], verified("000002-x", passed)]
     for name, events in zip(("000001-x", "000002-x"), told, strict=True):
         record(layout, name, events)
+    assert "verification" not in json.loads(layout.metadata.read_text())
     text, (row,) = typed("show", "w").out, typed("list", "--json").document["workspaces"]
     found = "the task is done" if passed else "the task is not done"
     assert f"  The last run ended as {reason}; verify has found since: {found}\n" in text

@@ -57,6 +57,7 @@ def night(layout: Layout, iterations: int = 50) -> None:
     told += [
         events.VerificationStarted(1, 1),
         events.CheckFinished("pytest -q", 0, 2.0, f"50 passed\n{EVIL}"),
+        events.CheckFinished("make", 1, 1.0, "", gone=("README.md",)),
         events.VerificationFinished(1, True, known_by="checks"),
         RunFinished("completed", iterations=iterations, cost_usd=15.68, duration=1800.0, known_by="checks"),
     ]
@@ -115,6 +116,7 @@ def test_markdown_has_the_same_and_no_text_ends_its_fence(typed: Type, layout: L
     text = typed("report", "w", "--format", "md", "-o", "-").out
     assert "````text\n```\nnot the end\n```\n# no heading\n````" in text
     assert "$ pytest -q" in text
+    assert "\nExit code 1, README.md is gone (1.0s).\n" in text
     assert "### Claim 1: the claim holds" in text
     assert "## Waits\n\n- usage limit: " in text
 

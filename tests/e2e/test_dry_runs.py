@@ -170,8 +170,10 @@ def test_checks_are_not_run(loop: Loop) -> None:
 
 
 def test_a_verification_in_a_dry_run_is_no_evidence(loop: Loop) -> None:
-    """It says so itself, as text and as JSON, and nothing else takes it for one, not after a real run either."""
+    """It says so itself, as text and as JSON, and nothing else takes it for one, not after a real run either. An open
+    box in TODO.md is nothing that it could find."""
     loop.make()
+    (loop.workspace / "TODO.md").write_text("- [ ] mine\n")
     done = loop.call("verify", "my-task", "--dry-run")
     assert (done.code, "It proves nothing" in done.out) == (0, True)
     assert not {"✓ Review", "✓ Verification passed", "✓ Verified"} & set(done.err.splitlines() + done.out.splitlines())
@@ -181,7 +183,7 @@ def test_a_verification_in_a_dry_run_is_no_evidence(loop: Loop) -> None:
     loop.script([{"init": {}}, {"result": {}}])
     loop.run("-m", "1")
     assert "Proof" not in loop.call("show", "my-task").out
-    assert "verification" not in json.loads((loop.workspace / ".metadata.json").read_text())
+    assert "verifiedBy" not in json.loads((loop.workspace / ".metadata.json").read_text())
 
 
 def test_its_money_is_in_no_sum(loop: Loop) -> None:

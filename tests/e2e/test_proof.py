@@ -295,7 +295,7 @@ def test_one_interrupt_is_enough_to_end_a_verification(loop: Loop) -> None:
     done = loop.finish(process)
     assert (done.code, json.loads(done.out)["status"]) == (130, "not_run")
     assert loop.events("ReviewStarted") == []
-    assert "verification" not in json.loads((loop.workspace / ".metadata.json").read_text())
+    assert "verifiedBy" not in json.loads((loop.workspace / ".metadata.json").read_text())
 
 
 def test_the_time_of_a_run_bounds_its_checks(loop: Loop) -> None:

@@ -124,9 +124,21 @@ def test_a_receiver_that_drips(
     assert trip.pauses == []
 
 
+def test_redirect_on_the_same_host(trip: Trip, receiver: Receiver) -> None:
+    """Followed, as a POST with everything in it, but not in circles."""
+    receiver.answers = [(307, {"Location": "/elsewhere"})]
+    url = receiver.url.replace("//", "//me:pass@")
+    assert trip.send(url, headers={"X-Key": "k"}).delivered
+    first, second = receiver.received
+    assert (second.path, second.body, second.headers["x-key"]) == ("/elsewhere", first.body, "k")
+    assert second.headers["authorization"] == "Basic " + base64.b64encode(b"me:pass").decode()
+    receiver.answers = [(308, {"Location": "/topic"})] * 99
+    assert trip.send(receiver.url).status == 308
+
+
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
-def test_a_redirect_is_not_followed(trip: Trip, receiver: Receiver, status: int) -> None:
-    """Neither the message nor a header reaches another place, and the problem says what to do."""
+def test_redirect_to_another_host(trip: Trip, receiver: Receiver, status: int) -> None:
+    """Not followed: neither the message nor a header reaches it, and the problem says what to do."""
     other = Receiver()
     try:
         receiver.answers = [(status, {"Location": other.url})]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,6 +27,7 @@ from claude_iterate.views.pages.run_page import NAMES, RunPicture, WatchedRun, d
 from claude_iterate.views.pages.run_page import unread_page as run_unread
 from claude_iterate.views.story import RECENT, Story
 from claude_iterate.views.watched_workspace import Seen
+from claude_iterate.views.workspace_view import ListingView, listing
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import notes, run_lock
 from tests.cli.journals import write
@@ -189,6 +191,25 @@ def test_the_list_has_those_that_run_first_then_those_that_ran_last(project: Pro
     found = watched.draw()
     assert found is not None
     assert "0 of 3" in found.title
+
+
+def test_what_does_not_run_is_read_again_only_after_a_change(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twice a second that would be much for many workspaces, or for one long journal."""
+    read: list[str] = []
+
+    def reading(root: Path, folder: Path, names: list[str]) -> ListingView:
+        read.extend(names)
+        return listing(root, folder, names)
+
+    monkeypatch.setattr("claude_iterate.views.pages.listing_page.listing", reading)
+    project.create("a")
+    layout = project.create("b")
+    watched = WatchedProject(project)
+    assert (watched.draw() is not None, watched.draw() is None, read) == (True, True, ["a", "b"])
+    write(layout, RUN, [STARTED, *iteration(1)])
+    found = watched.draw()
+    assert found is not None
+    assert (read, ">killed<" in found.panels["workspaces"]) == (["a", "b", "b"], True)
 
 
 def test_a_page_whose_first_look_failed_has_all_its_panels() -> None:

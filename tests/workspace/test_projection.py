@@ -21,6 +21,7 @@ from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.errors import WorkspaceProblem
+from claude_iterate.operations.run_checks import find_completed
 from claude_iterate.views.workspace_view import listing, workspace_view
 from claude_iterate.workspace import metadata_updates
 from claude_iterate.workspace.inheritance import inherit
@@ -92,6 +93,31 @@ def test_finished_run_in_the_originals_words(project: Project, reason: Reason, s
         "progress": {"completed": 2, "total": 5},
         "mode": "loop",
     }
+
+
+@pytest.mark.parametrize(("iterations", "status"), [(0, "completed"), (1, "in_progress")])
+def test_a_run_without_any_work_takes_completed_not_back(project: Project, iterations: int, status: str) -> None:
+    """While it runs the workspace is running, after a kill it is killed, and the task is not done; then it is as the
+    run before it left it, also for `list`."""
+    layout = project.create("w")
+    metadata_updates.record_run(layout, write_journal(layout, played("completed")), RUN)
+
+    def seen() -> tuple[str, str, str | None]:
+        (row,) = listing(project.root, project.workspaces_folder, ["w"]).workspaces
+        return row.status, row.state, row.reason
+
+    metadata_updates.record_run(layout, write_journal(layout, played(None, iterations), OTHER), OTHER)
+    with run_lock.hold(layout.lock, "w", OTHER) as lock:
+        lock.record(OTHER)
+        assert seen() == ("running", "running" if iterations else "starting", None)
+        assert find_completed(layout) is None
+    assert seen() == ("interrupted", "killed", None)
+    assert find_completed(layout) is None
+    layout.journal(OTHER).unlink()
+    metadata_updates.record_run(layout, write_journal(layout, played("budget", iterations), OTHER), OTHER)
+    assert json.loads(layout.metadata.read_text())["status"] == status
+    assert seen() == (status, *(["budget"] * 2 if iterations else ["completed"] * 2))
+    assert (find_completed(layout) is None) == bool(iterations)
 
 
 def test_next_run_is_handed_the_journals_totals(project: Project) -> None:

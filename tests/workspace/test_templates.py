@@ -113,17 +113,19 @@ def test_folders_come_from_settings(tmp_path: Path) -> None:
 
 
 def test_replacing_keeps_what_is_not_said_anew(project: Project) -> None:
-    """Without --force nothing is replaced; with it, description and tags stay unless given."""
+    """Without --force nothing is replaced; with it, description and tags stay unless given, but no old README."""
     save(project, about={"description": "My thing", "tags": ["a"], "estimatedIterations": 7})
     layout = project.layout("for-t")
     layout.instructions.write_text("better")
     folder = project.templates_folder / "t"
+    (folder / "README.md").write_text("My old thing")
     with pytest.raises(TemplateProblem, match="already exists"):
         templates.save(layout, folder, {})
     assert (folder / "INSTRUCTIONS.md").read_bytes() == b"do it\xff\n"
     templates.save(layout, folder, {"tags": ["b"]}, force=True)
     found = templates.find(project, "t")
     assert (found.instructions(), found.description, found.tags) == (b"better", "My thing", ["b"])
+    assert not (folder / "README.md").exists()
     assert [path.name for path in project.templates_folder.iterdir()] == ["t"]
 
 

@@ -1,5 +1,5 @@
 """All workspaces of a project for the first page of the dashboard. Those that run are followed, as on their own pages;
-the others are as in `list`."""
+the others are as in `list`, and are read again only when their files have changed."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from claude_iterate.text import local_times
 from claude_iterate.views.pages.drawn_page import Drawn, panel
 from claude_iterate.views.watched_workspace import Seen, WatchedWorkspace, cost_so_far, iteration
 from claude_iterate.views.workspace_view import WorkspaceRow, listing
+from claude_iterate.workspace.files.restorable_file import version
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import run_lock
@@ -42,21 +43,28 @@ class WatchedProject:
     def __init__(self, project: Project) -> None:
         self._project = project
         self._running: dict[str, WatchedWorkspace] = {}
+        self._idle: dict[str, tuple[object, WorkspaceRow]] = {}
+        """The rows of those that do not run, with the versions of the files that they were made from."""
         self._before: list[Card] | None = None
 
     def draw(self) -> Drawn | None:
         """The page as it is now; None when nothing has changed since the last time."""
-        at, root, folder, names = time.time(), self._project.root, self._project.workspaces_folder, []
+        at, root, folder = time.time(), self._project.root, self._project.workspaces_folder
         running: dict[str, WatchedWorkspace] = {}
+        idle: dict[str, tuple[object, WorkspaceRow]] = {}
         for name in self._project.workspaces():
             layout = Layout(root, folder / name)
             if run_lock.holder(layout.lock) is not None:
                 running[name] = self._running.get(name) or WatchedWorkspace(layout)
             else:
-                names.append(name)
-        self._running = running
+                seen = [version(path) for path in (layout.metadata, layout.instructions, layout.runs, layout.status)]
+                known = self._idle.get(name)
+                if known is None or known[0] != seen:
+                    known = (seen, listing(root, folder, [name]).workspaces[0])
+                idle[name] = known
+        self._running, self._idle = running, idle
         cards = [_live_card(watched.look(), at) for watched in running.values()]
-        cards += [_idle_card(row, at) for row in listing(root, folder, names).workspaces]
+        cards += [_idle_card(row, at) for _, row in idle.values()]
         # Those that run first, then those that ran last.
         cards.sort(key=lambda card: (card.mark == "live", card.last_run), reverse=True)
         if cards == self._before:
