@@ -38,7 +38,7 @@ class Recorder:
     def __init__(self, journal: JournalWriter, sinks: Sinks, redactor: Redactor, troubles: list[Warned]) -> None:
         self.journal = journal
         self.sinks = sinks
-        self._redactor = redactor
+        self.redactor = redactor
         self._troubles = troubles
         self._began = time.monotonic()
         self._sequence = 0
@@ -63,21 +63,22 @@ class Recorder:
             self._warnings.add(about or text)
             self.record(Warned(text, hint))
 
-    def record_printed(self, events: Sequence[Event]) -> None:
-        """Record a batch: one look for secrets, one time, one write. A flood must not cost a write per line."""
-        if events:
-            self._write(events)
+    def record_printed(self, events: Sequence[Event]) -> Sequence[Event]:
+        """Record a batch: one look for secrets, one time, one write. A flood must not cost a write per line. Returns
+        the events without their secrets."""
+        recorded = self._write(events) if events else events
         self.record_troubles()
+        return recorded
 
     def record_troubles(self) -> None:
         """Record what went wrong with the journal and the sinks meanwhile."""
         while self._troubles:
             self._write([self._troubles.pop(0)])  # one by one: another thread may add one at any moment
 
-    def _write(self, events: Sequence[Event]) -> None:
+    def _write(self, events: Sequence[Event]) -> Sequence[Event]:
         at, elapsed = round(time.time(), 3), round(time.monotonic() - self._began, 4)
-        if self._redactor.suspects(msgspec.json.encode(events)):
-            events = [self._redactor.clean_event(event) for event in events]
+        if self.redactor.suspects(msgspec.json.encode(events)):
+            events = [self.redactor.clean_struct(event) for event in events]
         folded: list[tuple[Entry, RunState]] = []
         for event in events:
             self._sequence += 1
@@ -88,6 +89,7 @@ class Recorder:
         self.journal.write_out()
         for entry, state in folded:
             self.sinks(entry, state)
+        return events
 
     def tick(self) -> None:
         """Tell the sinks that time has passed."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 LONGEST = 64 * 1024 * 1024
-"""Bytes of a line. An event can carry a whole file twice; a line beyond this is cut to KEPT bytes."""
-KEPT = 4096
+"""Bytes of a line. An event can carry a whole file twice; a line beyond this is cut to KEPT bytes, more than any
+reader shows of a line that it cannot read, so what a secret at the cut leaves is not seen."""
+KEPT = 64 * 1024
 
 
 class LineFramer:

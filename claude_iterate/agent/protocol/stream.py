@@ -14,27 +14,34 @@ from msgspec.structs import replace
 from claude_iterate.agent.protocol.usage import CallUsage, Recent, Used, model_rows, total_cost, total_tokens
 from claude_iterate.core import events
 from claude_iterate.core.events import Denial, Event, StreamEvent
-from claude_iterate.core.events.stream import request_of
+from claude_iterate.core.events.stream import LONGEST_REQUEST, telling
 from claude_iterate.core.foreign_json import decode, is_deep, number, table, tables, text_of, texts, whole, word
+from claude_iterate.core.redact import LineCleaner, Redactor
 
 PREVIEW = 2000
 LONGEST_ERROR_LINE = 20_000
 _REFUSAL = 500
 _REASON = "What required approval: "
 _FACTS = ("type", "backgroundTaskId", "interrupted", "returnCodeInterpretation")
+_REMARK = 500
+_SIGN = 80
+"""Characters. A longer one is no word for the kind of a failure."""
 MOST_TURNS = 1_000_000
 _MOST_TASKS = 1000
-"""Characters of a tool's name, few enough for every journal to have it."""
+_SHAPES_ALONE = Redactor({})
 _NOT_SHOWN = frozenset({"type", "subtype", "uuid", "session_id", "parent_tool_use_id", "request_id", "timestamp"})
 
 
 class Translator:
     """Translates the lines of one process. It remembers the names of open tools, to name their results, and
     what tools refused, to say why. `resumed` is what the session had used before, if this process resumes one. Nothing
-    is `paid` in a dry run: what the fake says of money and tokens is made up."""
+    is `paid` in a dry run: what the fake says of money and tokens is made up. What is cut here is cleaned by `redactor`
+    before: half a secret has no shape."""
 
-    def __init__(self, resumed: Used | None = None, paid: bool = True) -> None:
+    def __init__(self, resumed: Used | None = None, paid: bool = True, redactor: Redactor = _SHAPES_ALONE) -> None:
         self._paid = paid
+        self._clean = redactor.clean
+        self._errors, self._unparsed = LineCleaner(redactor), LineCleaner(redactor)
         self._usage = CallUsage(resumed or Used())
         self._names: Recent[str] = Recent()
         # The result names denials by their tool call; only what came before says why.
@@ -54,7 +61,7 @@ class Translator:
     def read(self, stream: str, lines: list[bytes]) -> list[Event]:
         """The events of lines that came together, and what messages used meanwhile."""
         if stream == "stderr":
-            return [events.ErrorPrinted(line[:LONGEST_ERROR_LINE].decode("utf-8", "replace")) for line in lines]
+            return [events.ErrorPrinted(text[:LONGEST_ERROR_LINE]) for text in self._errors.read(lines)]
         found: list[Event] = [event for line in lines for event in self.translate(line)]
         used = self._usage.news()
         if not self._paid:
@@ -63,17 +70,26 @@ class Translator:
 
     def translate(self, line: bytes) -> list[StreamEvent]:
         """The events of one line; an empty line has none."""
+        return [
+            replace(event, text=self._clean(event.text)[:_REMARK]) if isinstance(event, events.AgentNoted) else event
+            for event in self._translate(line)
+        ]
+
+    def _translate(self, line: bytes) -> list[StreamEvent]:
         document = decode(line)
         if type(document) is not dict:
             if not line.strip():
                 return []
-            return [events.UnparsedLine(line[:PREVIEW].decode("utf-8", "replace"), len(line))]
+            (text,) = self._unparsed.read([line])
+            return [events.UnparsedLine(text[:PREVIEW], len(line))]
         kind = word(document.get("type"))
         read = self._kinds.get(kind)
         return read(document) if read else [events.AgentNoted(kind or "unknown", _remark(document))]
 
     def _result(self, document: dict[str, Any]) -> list[StreamEvent]:
-        return [self._usage.settle(_read_result(document, self._last_request, self._refusals), document)]
+        found = _read_result(document, self._last_request, self._refusals)
+        denials = tuple(replace(one, detail=self._clean(one.detail)[:LONGEST_REQUEST]) for one in found.denials)
+        return [self._usage.settle(replace(found, denials=denials), document)]
 
     def _assistant(self, document: dict[str, Any]) -> list[StreamEvent]:
         parent = word(document.get("parent_tool_use_id"))
@@ -121,7 +137,7 @@ class Translator:
         name, text = self._names.pop(identity, ""), said if type(said) is str else text_of(said)
         if is_error is True:
             refusal = self._refusals.get(identity, events.ToolDenied(identity))
-            self._refusals[identity] = replace(refusal, said=_what_is_refused(text))
+            self._refusals[identity] = replace(refusal, said=self._what_is_refused(text))
         return events.ToolResult(identity, name, text, is_error is True, facts, parent)
 
     def _limit(self, document: dict[str, Any]) -> list[StreamEvent]:
@@ -145,9 +161,13 @@ class Translator:
                 return []
             self._ended_tasks[event.id] = True
         elif isinstance(event, events.ToolDenied):
-            event = replace(event, said=_what_is_refused(event.said))
+            event = replace(event, said=self._what_is_refused(event.said))
             self._refusals[event.id] = event
         return [event]
+
+    def _what_is_refused(self, text: str) -> str:
+        """The reason, without what `--permission-prompts none` says to the model before it."""
+        return self._clean(text.partition(_REASON)[2] or text)[:_REFUSAL]
 
 
 def _without_cost(event: Event) -> Event:
@@ -181,11 +201,6 @@ def _blocks(document: dict[str, Any]) -> list[dict[str, Any]]:
     if not isinstance(content, list):
         return []
     return [block if isinstance(block, dict) else {"type": "text", "text": text_of(block)} for block in content]
-
-
-def _what_is_refused(text: str) -> str:
-    """The reason, without what `--permission-prompts none` says to the model before it."""
-    return (text.partition(_REASON)[2] or text)[:_REFUSAL]
 
 
 def _windows(document: dict[str, Any]) -> list[StreamEvent]:
@@ -267,7 +282,7 @@ def _read_compaction(document: dict[str, Any]) -> StreamEvent:
 
 def _read_denial(document: dict[str, Any]) -> events.ToolDenied:
     identity, tool, said, why = _words(document, "tool_use_id", "tool_name", "message", "decision_reason_type")
-    return events.ToolDenied(identity, tool, said, why[:80])
+    return events.ToolDenied(identity, tool, said, why if len(why) <= _SIGN else "")
 
 
 def _words(document: dict[str, Any], *names: str) -> list[str]:
@@ -288,13 +303,13 @@ _SYSTEM: dict[str, Callable[[dict[str, Any]], StreamEvent]] = {
 
 
 def _remark(document: dict[str, Any]) -> str:
-    """A notice as text for users: its short values; long ones are in the raw stream."""
+    """A notice as text for users: its values that are no tables."""
     said = [
         f"{key}={value}"
         for key, value in document.items()
         if key not in _NOT_SHOWN and isinstance(value, str | int | float) and value != ""
     ]
-    return " ".join(said)[:500]
+    return " ".join(said)
 
 
 def _read_result(document: dict[str, Any], used: int, refusals: dict[str, events.ToolDenied]) -> events.ResultReported:
@@ -328,8 +343,8 @@ def _read_result(document: dict[str, Any], used: int, refusals: dict[str, events
 
 
 def _signs(document: dict[str, Any]) -> tuple[str, ...]:
-    found = (word(document.get(name))[:80] for name in ("api_error", "api_error_type", "terminal_reason"))
-    return tuple(dict.fromkeys(sign for sign in found if sign not in {"", "completed"}))
+    found = (word(document.get(name)) for name in ("api_error", "api_error_type", "terminal_reason"))
+    return tuple(dict.fromkeys(sign for sign in found if sign not in {"", "completed"} and len(sign) <= _SIGN))
 
 
 def _structured_answer(answer: Any) -> dict[str, Any] | None:
@@ -348,5 +363,5 @@ def _context(document: dict[str, Any], used: int) -> float | None:
 def _denial(item: dict[str, Any], refusals: dict[str, events.ToolDenied]) -> Denial:
     refusal = refusals.get(word(item.get("tool_use_id"))) or events.ToolDenied("")
     given = item.get("tool_input")
-    detail = request_of(given) if isinstance(given, dict) else ""
+    detail = telling(given)[1] if isinstance(given, dict) else ""
     return Denial(word(item.get("tool_name")) or "a tool", detail, refusal.said, refusal.why)

@@ -12,6 +12,7 @@ import msgspec
 
 from claude_iterate.core.formats import shorten
 from claude_iterate.core.names import nearest
+from claude_iterate.core.redact import mask_secrets
 from claude_iterate.core.settings.declared import Setting, Settings, build, canonical, catalogue, is_group, snake
 from claude_iterate.errors import SettingsProblem
 
@@ -129,7 +130,7 @@ def _accept(accept: Callable[[Any], Any], value: Any, where: str, more: str = ""
     try:
         return accept(value)
     except ValueError as refused:
-        raise SettingsProblem(f"{where} cannot be {shorten(repr(value), 60)}.", f"Expected {refused}.{more}") from None
+        raise SettingsProblem(f"{where} cannot be {shorten(mask_secrets(repr(value)), 60)}.", f"Expected {refused}.{more}") from None
 
 
 def flatten(document: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
