@@ -142,8 +142,7 @@ def _release_streams() -> None:
 def _print(text: str) -> None:
     # When stderr is closed, the exit code is still right.
     with contextlib.suppress(OSError, ValueError):
-        # A message may quote Claude, or a file from outside.
-        text = sanitize_terminal(Redactor(os.environ).clean(text))
+        text = sanitize_terminal(Redactor(os.environ).clean(text))  # it may quote Claude, or a file from outside
         print(text, file=sys.stderr, flush=True)  # noqa: T201 - click may be what failed
 
 

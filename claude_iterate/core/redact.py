@@ -21,8 +21,7 @@ MASK, COVER = "[redacted]", "***"
 """What stands for a secret in a text, and in a setting."""
 
 _MARK = r"-----{} [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----"
-_BEGIN, _END = _MARK.format("BEGIN"), _MARK.format("END")
-_PRIVATE_KEY = rf"{_BEGIN}(?s:.*?)(?:{_END}|\Z)"
+_PRIVATE_KEY = rf"{_MARK.format('BEGIN')}(?s:.*?)(?:{_MARK.format('END')}|\Z)"
 """Up to its end, or as far as the text goes: what was cut off is no reason to show the rest."""
 
 SHAPES = {
@@ -80,8 +79,7 @@ WORDS = frozenset(
     """.split()  # noqa: SIM905 - one name per line would take a page
 )
 """Fields of events that hold words of ours, names and paths. The code reads them, so they are kept as they are;
-every other field, a new one included, is taken for free text. What has the shape of a key is masked in these, too: it
-is no word of ours."""
+every other field, a new one included, is taken for free text. Nothing of ours has the shape of a key."""
 
 _S = TypeVar("_S", bound=msgspec.Struct)
 
@@ -120,20 +118,20 @@ class Redactor:
     def clean_struct(self, struct: _S) -> _S:
         """An event or a view with the secrets in all its texts masked. Its own words stay, so it means the same as
         before."""
-        return replace(struct, **{name: self._clean_field(struct, name) for name in struct.__struct_fields__})
+        fields = {name: getattr(struct, name) for name in struct.__struct_fields__}
+        cleaners = {name: mask_secrets if name in WORDS else self.clean for name in fields}
+        return replace(struct, **{name: self.clean_value(value, cleaners[name]) for name, value in fields.items()})
 
-    def _clean_field(self, struct: msgspec.Struct, name: str) -> Any:
-        return self._clean_value(getattr(struct, name), mask_secrets if name in WORDS else self.clean)
-
-    def _clean_value(self, value: Any, clean: Callable[[str], str]) -> Any:
+    def clean_value(self, value: Any, clean: Callable[[str], str]) -> Any:
+        """The value with each text in it cleaned; of a struct as above."""
         if isinstance(value, str):
             return value if isinstance(value, Word) else clean(value)
         if isinstance(value, msgspec.Struct):
             return self.clean_struct(value)
         if isinstance(value, dict):
-            return {self._clean_value(key, clean): self._clean_value(item, clean) for key, item in value.items()}
+            return {self.clean_value(key, clean): self.clean_value(item, clean) for key, item in value.items()}
         if isinstance(value, list | tuple):
-            return type(value)(self._clean_value(item, clean) for item in value)
+            return type(value)(self.clean_value(item, clean) for item in value)
         return value
 
 
@@ -155,6 +153,10 @@ class LineCleaner:
     def read(self, lines: list[bytes]) -> list[str]:
         """The next lines as text, with their secrets masked."""
         return [self.clean(line.decode("utf-8", "replace")) for line in lines]
+
+
+SHAPES_ALONE = Redactor({})
+"""Knows nobody's secrets, only how secrets look."""
 
 
 def changed_settings(settings: Settings) -> dict[str, Any]:
@@ -182,10 +184,4 @@ def mask_setting(key: str, value: Any) -> Any:
 
 def mask_value(value: Any) -> Any:
     """The value of any setting with everything that looks like a secret replaced by `***`."""
-    if isinstance(value, str):
-        return mask_secrets(value, COVER)
-    if isinstance(value, list | tuple):
-        return [mask_value(item) for item in value]
-    if isinstance(value, dict):
-        return {name: mask_value(item) for name, item in value.items()}
-    return value
+    return SHAPES_ALONE.clean_value(value, lambda text: mask_secrets(text, COVER))

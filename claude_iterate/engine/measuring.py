@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from claude_iterate.core.events import Changes, Event, SnapshotTaken, TestCounts, WorkMeasured
 from claude_iterate.core.events.enums import Point, Purpose
 from claude_iterate.core.formats import join_names, one_line, shorten
-from claude_iterate.core.redact import Redactor
 from claude_iterate.core.rules.verdicts import Ask, Begin, Finish, ProofStep, RunHook, RunStopScripts, Verdict
 from claude_iterate.core.state.work import find_contradiction, find_progress
 from claude_iterate.engine.shell_command import run_program, shell_program
@@ -98,7 +97,7 @@ class Measuring:
         if first is not None and unknown:
             look = replace(first, changes=None)
         tests = self._run_tests()
-        changes = _changes(look, self._recorder.redactor)
+        changes = _changes(look, self._recorder.redactor.clean)
         progress = find_progress(self._recorder.state, changes, tests)
         self._record([WorkMeasured(number, changes, tests, progress)], number, look)
         if odd := find_contradiction(self._recorder.state):
@@ -148,11 +147,11 @@ def place_of(layout: Layout, run: str, ignore: tuple[str, ...]) -> Place:
     return Place(root, layout.name, run, (*inside, *printed), tuple(kept), ignore)
 
 
-def _changes(look: Look, redactor: Redactor) -> Changes | None:
+def _changes(look: Look, clean: Callable[[str], str]) -> Changes | None:
     if look.changes is None:
         return None
     hows = list(look.changes.values())
-    names = [redactor.clean(_as_text(path))[:_LONGEST] for path in sorted(look.changes)[:_NAMES]]
+    names = [clean(_as_text(path))[:_LONGEST] for path in sorted(look.changes)[:_NAMES]]
     counts = hows.count("A"), hows.count("M"), hows.count("D")
     return Changes(*counts, look.commits, look.how, tuple(names))
 
@@ -179,8 +178,7 @@ def count_tests(supervisor: Supervisor, command: str) -> tuple[TestCounts | None
         return None, f"`{command}` {ended.how}, and its JUnit file cannot be used: {problem}"
     if found is None:
         return None, f"`{command}` {ended.how}, and no counts of tests are in its output"
-    clean = supervisor.recorder.redactor.clean
-    red = tuple(shorten(one_line(clean(name)), _LONGEST) for name in found.red)
+    red = tuple(shorten(one_line(supervisor.recorder.redactor.clean(name)), _LONGEST) for name in found.red)
     if ended.code and not found.is_red:
         # All that was counted is green, and the command says that something is not.
         return replace(found, errors=1, red=(f"`{command}` {ended.how}",)), ""

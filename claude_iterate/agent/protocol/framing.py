@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 LONGEST = 64 * 1024 * 1024
-"""Bytes of a line. An event can carry a whole file twice; a line beyond this is cut to KEPT bytes, more than any
-reader shows of a line that it cannot read, so what a secret at the cut leaves is not seen."""
+"""Bytes of a line. An event can carry a whole file twice; of a longer one KEPT bytes are kept, more than is shown."""
 KEPT = 64 * 1024
 
 

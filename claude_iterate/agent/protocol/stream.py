@@ -16,19 +16,16 @@ from claude_iterate.core import events
 from claude_iterate.core.events import Denial, Event, StreamEvent
 from claude_iterate.core.events.stream import LONGEST_REQUEST, telling
 from claude_iterate.core.foreign_json import decode, is_deep, number, table, tables, text_of, texts, whole, word
-from claude_iterate.core.redact import LineCleaner, Redactor
+from claude_iterate.core.redact import SHAPES_ALONE, LineCleaner, Redactor
 
 PREVIEW = 2000
 LONGEST_ERROR_LINE = 20_000
 _REFUSAL = 500
 _REASON = "What required approval: "
 _FACTS = ("type", "backgroundTaskId", "interrupted", "returnCodeInterpretation")
-_REMARK = 500
-_SIGN = 80
-"""Characters. A longer one is no word for the kind of a failure."""
+_LONGEST_SIGN = 80
 MOST_TURNS = 1_000_000
 _MOST_TASKS = 1000
-_SHAPES_ALONE = Redactor({})
 _NOT_SHOWN = frozenset({"type", "subtype", "uuid", "session_id", "parent_tool_use_id", "request_id", "timestamp"})
 
 
@@ -38,7 +35,7 @@ class Translator:
     is `paid` in a dry run: what the fake says of money and tokens is made up. What is cut here is cleaned by `redactor`
     before: half a secret has no shape."""
 
-    def __init__(self, resumed: Used | None = None, paid: bool = True, redactor: Redactor = _SHAPES_ALONE) -> None:
+    def __init__(self, resumed: Used | None = None, paid: bool = True, redactor: Redactor = SHAPES_ALONE) -> None:
         self._paid = paid
         self._clean = redactor.clean
         self._errors, self._unparsed = LineCleaner(redactor), LineCleaner(redactor)
@@ -70,26 +67,17 @@ class Translator:
 
     def translate(self, line: bytes) -> list[StreamEvent]:
         """The events of one line; an empty line has none."""
-        return [
-            replace(event, text=self._clean(event.text)[:_REMARK]) if isinstance(event, events.AgentNoted) else event
-            for event in self._translate(line)
-        ]
-
-    def _translate(self, line: bytes) -> list[StreamEvent]:
         document = decode(line)
         if type(document) is not dict:
             if not line.strip():
                 return []
-            (text,) = self._unparsed.read([line])
-            return [events.UnparsedLine(text[:PREVIEW], len(line))]
+            return [events.UnparsedLine(self._unparsed.read([line])[0][:PREVIEW], len(line))]
         kind = word(document.get("type"))
         read = self._kinds.get(kind)
         return read(document) if read else [events.AgentNoted(kind or "unknown", _remark(document))]
 
     def _result(self, document: dict[str, Any]) -> list[StreamEvent]:
-        found = _read_result(document, self._last_request, self._refusals)
-        denials = tuple(replace(one, detail=self._clean(one.detail)[:LONGEST_REQUEST]) for one in found.denials)
-        return [self._usage.settle(replace(found, denials=denials), document)]
+        return [self._usage.settle(_read_result(document, self._last_request, self._refusals, self._clean), document)]
 
     def _assistant(self, document: dict[str, Any]) -> list[StreamEvent]:
         parent = word(document.get("parent_tool_use_id"))
@@ -282,7 +270,7 @@ def _read_compaction(document: dict[str, Any]) -> StreamEvent:
 
 def _read_denial(document: dict[str, Any]) -> events.ToolDenied:
     identity, tool, said, why = _words(document, "tool_use_id", "tool_name", "message", "decision_reason_type")
-    return events.ToolDenied(identity, tool, said, why if len(why) <= _SIGN else "")
+    return events.ToolDenied(identity, tool, said, why if len(why) <= _LONGEST_SIGN else "")
 
 
 def _words(document: dict[str, Any], *names: str) -> list[str]:
@@ -303,7 +291,7 @@ _SYSTEM: dict[str, Callable[[dict[str, Any]], StreamEvent]] = {
 
 
 def _remark(document: dict[str, Any]) -> str:
-    """A notice as text for users: its values that are no tables."""
+    """A notice as text for users, without tables."""
     said = [
         f"{key}={value}"
         for key, value in document.items()
@@ -312,7 +300,9 @@ def _remark(document: dict[str, Any]) -> str:
     return " ".join(said)
 
 
-def _read_result(document: dict[str, Any], used: int, refusals: dict[str, events.ToolDenied]) -> events.ResultReported:
+def _read_result(
+    document: dict[str, Any], used: int, refusals: dict[str, events.ToolDenied], clean: Callable[[str], str]
+) -> events.ResultReported:
     """The result; `used` is the size of the last request in tokens, `refusals` say why tools were refused, by the id of
     their call. The cost is the total that Claude Code names, see `usage`.
 
@@ -332,7 +322,7 @@ def _read_result(document: dict[str, Any], used: int, refusals: dict[str, events
         turns=turns if 0 <= turns <= MOST_TURNS else 0,
         cost_usd=cost or 0.0,
         tokens=tokens,
-        denials=tuple(_denial(item, refusals) for item in tables(document.get("permission_denials"))),
+        denials=tuple(_denial(item, refusals, clean) for item in tables(document.get("permission_denials"))),
         context=_context(document, used),
         untold=cost is None,
         structured=_structured_answer(document.get("structured_output")),
@@ -344,7 +334,7 @@ def _read_result(document: dict[str, Any], used: int, refusals: dict[str, events
 
 def _signs(document: dict[str, Any]) -> tuple[str, ...]:
     found = (word(document.get(name)) for name in ("api_error", "api_error_type", "terminal_reason"))
-    return tuple(dict.fromkeys(sign for sign in found if sign not in {"", "completed"} and len(sign) <= _SIGN))
+    return tuple(dict.fromkeys(sign for sign in found if sign != "completed" and 0 < len(sign) <= _LONGEST_SIGN))
 
 
 def _structured_answer(answer: Any) -> dict[str, Any] | None:
@@ -360,8 +350,8 @@ def _context(document: dict[str, Any], used: int) -> float | None:
     return used / max(windows) if used > 0 and windows and max(windows) > 0 else None
 
 
-def _denial(item: dict[str, Any], refusals: dict[str, events.ToolDenied]) -> Denial:
+def _denial(item: dict[str, Any], refusals: dict[str, events.ToolDenied], clean: Callable[[str], str]) -> Denial:
     refusal = refusals.get(word(item.get("tool_use_id"))) or events.ToolDenied("")
     given = item.get("tool_input")
-    detail = telling(given)[1] if isinstance(given, dict) else ""
+    detail = clean(telling(given)[1])[:LONGEST_REQUEST] if isinstance(given, dict) else ""
     return Denial(word(item.get("tool_name")) or "a tool", detail, refusal.said, refusal.why)
