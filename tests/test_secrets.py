@@ -95,12 +95,24 @@ def key(kind: str, seed: int) -> Key:
         case "AKIA":
             return Key(f"AKIA{secret[:16].upper()}", (secret[:16].upper(),))
         case "jwt":
-            return Key(f"eyJhbGci{secret[:10]}.{secret[10:25]}.{secret[25:]}", (secret[:10], secret[10:25], secret[25:]))
+            return Key(
+                f"eyJhbGci{secret[:10]}.{secret[10:25]}.{secret[25:]}", (secret[:10], secret[10:25], secret[25:])
+            )
     return Key(f"{kind}{secret}", (secret,))
 
 
 KINDS = ["variable", "variable of several lines", "private key", "cut private key", "AKIA", "jwt"]
-KINDS += ["Authorization: Bearer ", "-api-key: ", "sk-ant-api03-", "sk-proj-", "sk_live_", "ghp_", "gho_", "ghs_", "github_pat_"]
+KINDS += [
+    "Authorization: Bearer ",
+    "-api-key: ",
+    "sk-ant-api03-",
+    "sk-proj-",
+    "sk_live_",
+    "ghp_",
+    "gho_",
+    "ghs_",
+    "github_pat_",
+]
 KINDS += ["glpat-", "xoxb-", "xoxp-", "AIza", "npm_"]
 KEYS = st.builds(key, st.sampled_from(KINDS), st.integers(0, 2**32))
 EDGES = (40, 60, 80, 120, 160, 200, 300, 500, 1000, 2000, 4000, 20_000)
@@ -114,7 +126,7 @@ def around(text: str, place: int) -> str:
 
 
 def filled(kind: Any, text: str, word: str) -> Any:
-    """A value of this type with the text wherever there is room for one, and the word where the code expects its own."""
+    """A value of this type with the text where there is room for one, and the word where the code expects its own."""
     origin, inner = get_origin(kind), get_args(kind)
     if kind is str:
         return text
@@ -132,7 +144,9 @@ def filled(kind: Any, text: str, word: str) -> Any:
         return next(iter(kind))
     if issubclass(kind, msgspec.Struct):
         given = {field.name: word if field.name in WORDS else text for field in msgspec.structs.fields(kind)}
-        return kind(**{field.name: filled(field.type, given[field.name], word) for field in msgspec.structs.fields(kind)})
+        return kind(
+            **{field.name: filled(field.type, given[field.name], word) for field in msgspec.structs.fields(kind)}
+        )
     return kind(1) if kind is not bool else False
 
 
@@ -256,7 +270,7 @@ def test_a_key_is_in_no_output(key: Key, place: int, reason: Any, ended: bool) -
             (layout.folder / LOG).write_text(text)  # the log of the original
         for command in COMMANDS:
             words = command.split()
-            task = [] if words[0] in {"list"} else ["task"]
+            task = [] if words[0] == "list" else ["task"]
             assert not key.is_in(typed(folder, words[0], *task, *words[1:])), command
         assert not key.is_in(pages(project, layout)), "pages"
 

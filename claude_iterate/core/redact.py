@@ -116,8 +116,7 @@ class Redactor:
         return self._pattern.sub(MASK, text) if any(needle in text for needle in self._needles) else text
 
     def clean_struct(self, struct: _S) -> _S:
-        """An event or a view with the secrets in all its texts masked. Its own words stay, so it means the same as
-        before."""
+        """An event or a view with the secrets in all its texts masked. Its own words stay, so it means the same."""
         fields = {name: getattr(struct, name) for name in struct.__struct_fields__}
         cleaners = {name: mask_secrets if name in WORDS else self.clean for name in fields}
         return replace(struct, **{name: self.clean_value(value, cleaners[name]) for name, value in fields.items()})

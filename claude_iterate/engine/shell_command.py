@@ -102,8 +102,8 @@ def run_program(supervisor: Supervisor, program: Program, rules: tuple[Running, 
 
 
 class Tail:
-    """The end of what a program printed, without secrets, kept by the thread that reads it. What is longer is dropped as
-    it comes, already cleaned: a program may print a gigabyte."""
+    """The end of what a program printed, without secrets, kept by the thread that reads it. What is longer is cleaned
+    and dropped as it comes: a program may print a gigabyte."""
 
     def __init__(self, most: int, redactor: Redactor) -> None:
         self._most = most

@@ -38,7 +38,7 @@ from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.core.settings.declared import Settings, build, catalogue
 
 ENVIRONMENT = {"GITHUB_TOKEN": "very-secret-value", "HOME": "/home/somebody", "ANTHROPIC_API_KEY": 'quo"ted-secret'}
-ENVIRONMENT["DOOR_KEY"] = "passé-par\"tout\n"
+ENVIRONMENT["DOOR_KEY"] = 'passé-par"tout\n'
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ ENVIRONMENT["DOOR_KEY"] = "passé-par\"tout\n"
         "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl",
         "-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----",
         "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nabc\n-----END PGP PRIVATE KEY BLOCK-----",
-        "passé-par\"tout",
+        'passé-par"tout',
     ],
 )
 def test_a_secret_is_suspected_and_masked(secret: str) -> None:
@@ -132,8 +132,8 @@ def test_every_text_of_an_event_is_cleaned() -> None:
 TEXTS = frozenset(
     """
     about_claim advice again agent_version allowed_by blocked blockers cause changed command cwd denied description
-    detail doing error error_said errors evidence facts files findings flaky gone hint hooks_failed how input instructions
-    message next output path pattern phase problem problems processes red results said settings
+    detail doing error error_said errors evidence facts files findings flaky gone hint hooks_failed how input
+    instructions message next output path pattern phase problem problems processes red results said settings
     shown_by signs status_instructions structured summary system_prompt tests text to_prove trigger tripped
     trouble why work
     """.split()  # noqa: SIM905 - one name per line would take a page
@@ -196,7 +196,9 @@ def test_words_that_decide_are_never_masked() -> None:
     )
     assert redactor.clean_struct(RunFinished("max_iterations", "max_iterations")) == RunFinished("max_iterations", MASK)
     report = StatusChanged(Status(False, summary="id-12345", blockers=("id-12345",)), Change(items=1))
-    assert redactor.clean_struct(report) == StatusChanged(Status(False, summary=MASK, blockers=(MASK,)), Change(items=1))
+    assert redactor.clean_struct(report) == StatusChanged(
+        Status(False, summary=MASK, blockers=(MASK,)), Change(items=1)
+    )
 
 
 def test_a_tools_own_names_are_texts() -> None:

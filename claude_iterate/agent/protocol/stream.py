@@ -23,7 +23,6 @@ LONGEST_ERROR_LINE = 20_000
 _REFUSAL = 500
 _REASON = "What required approval: "
 _FACTS = ("type", "backgroundTaskId", "interrupted", "returnCodeInterpretation")
-_LONGEST_SIGN = 80
 MOST_TURNS = 1_000_000
 _MOST_TASKS = 1000
 _NOT_SHOWN = frozenset({"type", "subtype", "uuid", "session_id", "parent_tool_use_id", "request_id", "timestamp"})
@@ -270,7 +269,7 @@ def _read_compaction(document: dict[str, Any]) -> StreamEvent:
 
 def _read_denial(document: dict[str, Any]) -> events.ToolDenied:
     identity, tool, said, why = _words(document, "tool_use_id", "tool_name", "message", "decision_reason_type")
-    return events.ToolDenied(identity, tool, said, why if len(why) <= _LONGEST_SIGN else "")
+    return events.ToolDenied(identity, tool, said, why if len(why) <= 80 else "")
 
 
 def _words(document: dict[str, Any], *names: str) -> list[str]:
@@ -334,7 +333,7 @@ def _read_result(
 
 def _signs(document: dict[str, Any]) -> tuple[str, ...]:
     found = (word(document.get(name)) for name in ("api_error", "api_error_type", "terminal_reason"))
-    return tuple(dict.fromkeys(sign for sign in found if sign != "completed" and 0 < len(sign) <= _LONGEST_SIGN))
+    return tuple(dict.fromkeys(sign for sign in found if sign != "completed" and 0 < len(sign) <= 80))
 
 
 def _structured_answer(answer: Any) -> dict[str, Any] | None:

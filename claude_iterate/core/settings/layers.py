@@ -130,7 +130,8 @@ def _accept(accept: Callable[[Any], Any], value: Any, where: str, more: str = ""
     try:
         return accept(value)
     except ValueError as refused:
-        raise SettingsProblem(f"{where} cannot be {shorten(mask_secrets(repr(value)), 60)}.", f"Expected {refused}.{more}") from None
+        shown = shorten(mask_secrets(repr(value)), 60)
+        raise SettingsProblem(f"{where} cannot be {shown}.", f"Expected {refused}.{more}") from None
 
 
 def flatten(document: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
