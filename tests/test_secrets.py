@@ -187,7 +187,13 @@ OUT_OF_ORDER = (RunStarted, RunFinished, IterationStarted, IterationFinished, Wo
 
 def story(text: str, word: str, reason: Any) -> Iterator[Event]:
     """A run with the text in every field of its events."""
-    about = {"command": ("claude", text), "agent_version": text, "again": text, "to_prove": text, "sandbox": word}
+    about: dict[str, Any] = {
+        "command": ("claude", text),
+        "agent_version": text,
+        "again": text,
+        "to_prove": text,
+        "sandbox": word,
+    }
     yield beginning(RUN, "task", log=LOG, carried=filled(Carried, text, word), **about)
     yield IterationStarted(1, text, text, text)
     for kind in EVERY:

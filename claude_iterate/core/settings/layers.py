@@ -12,7 +12,6 @@ import msgspec
 
 from claude_iterate.core.formats import shorten
 from claude_iterate.core.names import nearest
-from claude_iterate.core.redact import mask_secrets
 from claude_iterate.core.settings.declared import Setting, Settings, build, canonical, catalogue, is_group, snake
 from claude_iterate.errors import SettingsProblem
 
@@ -130,8 +129,7 @@ def _accept(accept: Callable[[Any], Any], value: Any, where: str, more: str = ""
     try:
         return accept(value)
     except ValueError as refused:
-        shown = shorten(mask_secrets(repr(value)), 60)
-        raise SettingsProblem(f"{where} cannot be {shown}.", f"Expected {refused}.{more}") from None
+        raise SettingsProblem(f"{where} cannot be {shorten(repr(value), 60)}.", f"Expected {refused}.{more}") from None
 
 
 def flatten(document: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
