@@ -320,7 +320,7 @@ def test_the_end_of_an_output_has_no_rest_of_a_key(key: Key, place: int, most: i
 
 def test_a_process_is_named_without_what_it_was_given(tmp_path: Path) -> None:
     """Its command line is cut, and the key with it."""
-    secret = key("sk-ant-api03-", 7)
+    secret = key("ghp_", 7)
     program = [sys.executable, "-c", "print(flush=True); input()", "-" * (105 - len(sys.executable) - 30), secret.text]
     with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
