@@ -13,6 +13,7 @@ import click
 
 from claude_iterate.cli.application import application
 from claude_iterate.cli.command_table import COMMANDS
+from claude_iterate.core.redact import Redactor
 from claude_iterate.core.sanitize import sanitize_terminal
 from claude_iterate.errors import ExpectedError, advice
 from claude_iterate.sinks.safe_stream import discard
@@ -141,7 +142,7 @@ def _release_streams() -> None:
 def _print(text: str) -> None:
     # When stderr is closed, the exit code is still right.
     with contextlib.suppress(OSError, ValueError):
-        text = sanitize_terminal(text)  # a message may quote Claude, or a file from outside
+        text = sanitize_terminal(Redactor(os.environ).clean(text))  # it may quote Claude, or a file from outside
         print(text, file=sys.stderr, flush=True)  # noqa: T201 - click may be what failed
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from claude_iterate.core import events
+from claude_iterate.core.formats import shorten
 
 _Text = (
     events.AssistantText
@@ -19,8 +20,7 @@ _Text = (
     | events.ResultReported
     | events.OneOffCallFinished
 )
-TEXT = 300
-VALUE = 160
+TEXT, REMARK, VALUE = 300, 500, 160
 
 
 def abridge(entry: events.Entry) -> events.Entry:
@@ -37,6 +37,8 @@ def _shorten(event: events.Event) -> events.Event:
             return _shorten_text(event if event.structured is None else replace(event, structured=None))
         case events.ToolCalled():
             return replace(event, input={key: _shorten_value(value) for key, value in event.input.items()})
+        case events.AgentNoted():
+            return replace(event, text=shorten(event.text, REMARK))
         case events.ToolResult():
             return replace(_shorten_text(event), facts={})
         case events.IterationStarted():

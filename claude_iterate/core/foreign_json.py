@@ -130,7 +130,7 @@ def text_of(content: Any, levels: int = 20) -> str:
             return str(content["text"])
         if content.get("type") in ("image", "document"):
             return f"({content['type']})"
-        return "(nested too deeply to show)" if is_deep(content) else str(content)[:2000]
+        return "(nested too deeply to show)" if is_deep(content) else json.dumps(content, ensure_ascii=False)
     return str(content)
 
 

@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
-from claude_iterate.core.events import Event
 from claude_iterate.core.events.enums import Word
 from claude_iterate.core.formats import plain
 from claude_iterate.core.settings.declared import Settings, catalogue, value_of
 
 MASK, COVER = "[redacted]", "***"
 """What stands for a secret in a text, and in a setting."""
+
+_MARK = r"-----{} [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----"
+_PRIVATE_KEY = rf"{_MARK.format('BEGIN')}(?s:.*?)(?:{_MARK.format('END')}|\Z)"
+"""Up to its end, or as far as the text goes: what was cut off is no reason to show the rest."""
 
 SHAPES = {
     "sk-ant-": r"sk-ant-[\w-]{12,}",
@@ -36,7 +39,7 @@ SHAPES = {
     "AIza": r"AIza[\w-]{30,}",
     "npm_": r"npm_[A-Za-z0-9]{30,}",
     "eyJhbGci": r"eyJhbGci[\w-]+\.[\w-]+\.[\w-]+",
-    "PRIVATE KEY-----": r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:.|\n)*?-----END [A-Z ]*PRIVATE KEY-----",
+    "PRIVATE KEY": _PRIVATE_KEY,
     # What was typed into a command; `$TOKEN` is not a secret, and prose has no digits.
     "earer ": r"(?<=[Bb]earer )(?:(?<=uthorization: .{7})[\w.~+/-]{6,}|(?=[\w.~+/-]*\d)[\w.~+/-]{20,})=*",
     "uthorization: Basic ": r"(?<=uthorization: Basic )[\w+/-]{6,}=*",
@@ -44,6 +47,7 @@ SHAPES = {
 }
 """Fixed characters that a secret contains, and its pattern."""
 _SECRET = re.compile("|".join(SHAPES.values()))
+_MARKS = re.compile(_MARK.format("(BEGIN|END)"))
 
 
 def mask_secrets(text: str, mask: str = MASK) -> str:
@@ -68,14 +72,16 @@ _SHORTEST = 8
 WORDS = frozenset(
     """
     hook_point hook_running hooks hooks_ran means point scope
-    birth branch by cut depth digest files fingerprint head host id instructions_hash kind known_by log mode model name
+    birth branch by cut depth digest fingerprint head host id instructions_hash kind known_by log mode model name
     now parent permission_mode progress project prompt_hash purpose reason ref report report_id resumes review run
     sandbox session source status subtype task tool tree verb verdict version was window windows workspace
     base cassette main raw
     """.split()  # noqa: SIM905 - one name per line would take a page
 )
 """Fields of events that hold words of ours, names and paths. The code reads them, so they are kept as they are;
-every other field, a new one included, is taken for free text."""
+every other field, a new one included, is taken for free text. Nothing of ours has the shape of a key."""
+
+_S = TypeVar("_S", bound=msgspec.Struct)
 
 
 def redactor_for(environ: Mapping[str, str], settings: Settings) -> Redactor:
@@ -89,43 +95,67 @@ class Redactor:
     """Knows the secrets of one environment, and those that settings declare (`own`)."""
 
     def __init__(self, environ: Mapping[str, str], own: Collection[str] = ()) -> None:
-        values = {value for name, value in environ.items() if is_secret_name(name) and not _PLAIN.fullmatch(value)}
+        # What has several lines is printed line by line.
+        given = {line.strip() for name, text in environ.items() if is_secret_name(name) for line in text.splitlines()}
+        values = {value for value in given if not _PLAIN.fullmatch(value)}
         values |= {value for value in own if len(value) >= _SHORTEST}
-        # Within a line of JSON a value may be escaped; both forms are searched for.
-        spellings = values | {json.dumps(value)[1:-1] for value in values}
-        needles = sorted({*SHAPES, *spellings})
-        self._needles = [needle.encode("utf-8", "surrogateescape") for needle in needles]
+        # Within a line of JSON a value may be escaped; all forms are searched for.
+        spellings = values | {json.dumps(value, ensure_ascii=each)[1:-1] for value in values for each in (True, False)}
+        self._needles = sorted({*SHAPES, *spellings})
+        self._encoded = [needle.encode("utf-8", "surrogateescape") for needle in self._needles]
         known = sorted((re.escape(value) for value in spellings), key=len, reverse=True)
-        self._pattern = re.compile("|".join([*known, *SHAPES.values()]))
+        # The beginning of a private key may be a line of such a value, and does not end the key.
+        self._pattern = re.compile("|".join([_PRIVATE_KEY, *known, *SHAPES.values()]))
 
     def suspects(self, data: bytes) -> bool:
         """True when these bytes may hold a secret."""
-        return any(needle in data for needle in self._needles)
+        return any(needle in data for needle in self._encoded)
 
     def clean(self, text: str) -> str:
         """The text with its secrets masked."""
-        return self._pattern.sub(MASK, text)
+        return self._pattern.sub(MASK, text) if any(needle in text for needle in self._needles) else text
 
-    def clean_event(self, event: Event) -> Event:
-        """The event with the secrets in all its texts masked. Its own words stay, so it means the same as before."""
-        cleaned: Event = self._clean_value(event)
-        return cleaned
+    def clean_struct(self, struct: _S) -> _S:
+        """An event or a view with the secrets in all its texts masked. Its own words stay, so it means the same."""
+        fields = {name: getattr(struct, name) for name in struct.__struct_fields__}
+        cleaners = {name: mask_secrets if name in WORDS else self.clean for name in fields}
+        return replace(struct, **{name: self.clean_value(value, cleaners[name]) for name, value in fields.items()})
 
-    def _clean_value(self, value: Any) -> Any:
+    def clean_value(self, value: Any, clean: Callable[[str], str]) -> Any:
+        """The value with each text in it cleaned; of a struct as above."""
         if isinstance(value, str):
-            return value if isinstance(value, Word) else self.clean(value)
+            return value if isinstance(value, Word) else clean(value)
         if isinstance(value, msgspec.Struct):
-            return replace(value, **{name: self._clean_field(value, name) for name in value.__struct_fields__})
+            return self.clean_struct(value)
         if isinstance(value, dict):
-            return {self._clean_value(key): self._clean_value(item) for key, item in value.items()}
+            return {self.clean_value(key, clean): self.clean_value(item, clean) for key, item in value.items()}
         if isinstance(value, list | tuple):
-            return type(value)(self._clean_value(item) for item in value)
+            return type(value)(self.clean_value(item, clean) for item in value)
         return value
 
-    def _clean_field(self, struct: msgspec.Struct, name: str) -> Any:
-        value = getattr(struct, name)
-        # `status` is a word in one event and a whole report in another.
-        return value if name in WORDS and not isinstance(value, msgspec.Struct) else self._clean_value(value)
+
+class LineCleaner:
+    """Cleans one stream line by line. A private key is masked from the line that begins it to the one that ends it, or
+    to the end of the stream. Lines are cleaned whole: what is cut afterwards leaves no part of a secret."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._begun = ""
+
+    def clean(self, line: str) -> str:
+        """The next line with its secrets masked."""
+        text = self._begun + line
+        marks = _MARKS.findall(text)
+        self._begun = "-----BEGIN PRIVATE KEY-----" if marks and marks[-1] == "BEGIN" else ""
+        return self._redactor.clean(text)
+
+    def read(self, lines: list[bytes]) -> list[str]:
+        """The next lines as text, with their secrets masked."""
+        return [self.clean(line.decode("utf-8", "replace")) for line in lines]
+
+
+SHAPES_ALONE = Redactor({})
+"""Knows nobody's secrets, only how secrets look."""
 
 
 def changed_settings(settings: Settings) -> dict[str, Any]:
@@ -153,10 +183,4 @@ def mask_setting(key: str, value: Any) -> Any:
 
 def mask_value(value: Any) -> Any:
     """The value of any setting with everything that looks like a secret replaced by `***`."""
-    if isinstance(value, str):
-        return mask_secrets(value, COVER)
-    if isinstance(value, list | tuple):
-        return [mask_value(item) for item in value]
-    if isinstance(value, dict):
-        return {name: mask_value(item) for name, item in value.items()}
-    return value
+    return SHAPES_ALONE.clean_value(value, lambda text: mask_secrets(text, COVER))

@@ -47,7 +47,7 @@ def call_claude(
     """Call Claude once, and stay until it is gone. An AgentProblem when it cannot even be started.
 
     `session` and `read_only` as in `command_line.arguments`; reviews and one-off calls always have fresh context.
-    `listen` gets what Claude prints.
+    `listen` gets what Claude prints, as it was recorded.
     """
     spec, layout, recorder = supervisor.spec, supervisor.spec.layout, supervisor.recorder
     last_heard = last_look = recorder.now()
@@ -57,8 +57,7 @@ def call_claude(
         nonlocal last_heard
         last_heard = recorder.now()
         sizes[printed.stream] += printed.size
-        recorder.record_printed(printed.events)
-        listen(printed.events)
+        listen(recorder.record_printed(printed.events))
 
     def verdict(now: float) -> Wait | Cut:
         nonlocal last_heard, last_look
@@ -75,7 +74,7 @@ def call_claude(
 
     before = recorder.state.session
     resumed = Used(before.session_cost_usd, before.session_tokens) if session else None
-    read = Translator(resumed, paid=not spec.request.dry_run).read
+    read = Translator(resumed, paid=not spec.request.dry_run, redactor=recorder.redactor).read
     path = layout.raw(spec.run, raw_name)
     with _open_recording(path) as raw, system_prompt_words(system, f"{path}.system.md") as words:
         command = _command(supervisor, words, session, read_only)

@@ -97,7 +97,7 @@ class Measuring:
         if first is not None and unknown:
             look = replace(first, changes=None)
         tests = self._run_tests()
-        changes = _changes(look)
+        changes = _changes(look, self._recorder.redactor.clean)
         progress = find_progress(self._recorder.state, changes, tests)
         self._record([WorkMeasured(number, changes, tests, progress)], number, look)
         if odd := find_contradiction(self._recorder.state):
@@ -147,11 +147,11 @@ def place_of(layout: Layout, run: str, ignore: tuple[str, ...]) -> Place:
     return Place(root, layout.name, run, (*inside, *printed), tuple(kept), ignore)
 
 
-def _changes(look: Look) -> Changes | None:
+def _changes(look: Look, clean: Callable[[str], str]) -> Changes | None:
     if look.changes is None:
         return None
     hows = list(look.changes.values())
-    names = [_as_text(path)[:_LONGEST] for path in sorted(look.changes)[:_NAMES]]
+    names = [clean(_as_text(path))[:_LONGEST] for path in sorted(look.changes)[:_NAMES]]
     counts = hows.count("A"), hows.count("M"), hows.count("D")
     return Changes(*counts, look.commits, look.how, tuple(names))
 
@@ -178,7 +178,7 @@ def count_tests(supervisor: Supervisor, command: str) -> tuple[TestCounts | None
         return None, f"`{command}` {ended.how}, and its JUnit file cannot be used: {problem}"
     if found is None:
         return None, f"`{command}` {ended.how}, and no counts of tests are in its output"
-    red = tuple(shorten(one_line(name), _LONGEST) for name in found.red)
+    red = tuple(shorten(one_line(supervisor.recorder.redactor.clean(name)), _LONGEST) for name in found.red)
     if ended.code and not found.is_red:
         # All that was counted is green, and the command says that something is not.
         return replace(found, errors=1, red=(f"`{command}` {ended.how}",)), ""

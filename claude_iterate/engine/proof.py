@@ -145,5 +145,6 @@ def _judge(supervisor: Supervisor, answer: SchemaAnswer, project: ProjectState) 
     if changed := look_at_project(supervisor).changes_since(project):
         moved = "the review changed the project that it was to look at, or something else did meanwhile"
         return Review(INVALID, f"{moved}: {join_names(changed)}")
-    asked = review.requirements_in(answer.texts.instructions if answer.texts is not None else "")
+    instructions = answer.texts.instructions if answer.texts is not None else ""
+    asked = review.requirements_in(instructions, supervisor.recorder.redactor.clean)
     return review.judge(answer.document or {}, asked)

@@ -39,7 +39,7 @@ class Recorder:
     def __init__(self, journal: JournalWriter, sinks: Sinks, redactor: Redactor, troubles: list[Warned]) -> None:
         self.journal = journal
         self.sinks = sinks
-        self._redactor = redactor
+        self.redactor = redactor
         self._troubles = troubles
         self._began = time.monotonic()
         self._sequence = 0
@@ -65,21 +65,22 @@ class Recorder:
             self._warnings.add(about or text)
             self.record(Warned(text, hint))
 
-    def record_printed(self, events: Sequence[Event]) -> None:
-        """Record a batch: one look for secrets, one time, one write. A flood must not cost a write per line."""
-        if events:
-            self._write(events)
+    def record_printed(self, events: Sequence[Event]) -> Sequence[Event]:
+        """Record a batch: one look for secrets, one time, one write. A flood must not cost a write per line. Returns
+        the events without their secrets."""
+        recorded = self._write(events) if events else events
         self.record_troubles()
+        return recorded
 
     def record_troubles(self) -> None:
         """Record what went wrong with the journal and the sinks meanwhile."""
         while self._troubles:
             self._write([self._troubles.pop(0)])  # one by one: another thread may add one at any moment
 
-    def _write(self, events: Sequence[Event]) -> None:
+    def _write(self, events: Sequence[Event]) -> Sequence[Event]:
         at, elapsed = round(time.time(), 3), round(time.monotonic() - self._began, 4)
-        if self._redactor.suspects(msgspec.json.encode(events)):
-            events = [self._redactor.clean_event(event) for event in events]
+        if self.redactor.suspects(msgspec.json.encode(events)):
+            events = [self.redactor.clean_struct(event) for event in events]
         state, folded = self.state, list[tuple[Entry, RunState]]()
         for event in events:
             self._sequence += 1
@@ -91,6 +92,7 @@ class Recorder:
         self.state = state  # until here it is what the journal holds
         for entry, state in folded:
             self.sinks(entry, state)
+        return events
 
     def _retell(self) -> Entry | None:
         """One entry from which all can be known that was recorded so far; None before the first."""

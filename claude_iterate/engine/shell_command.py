@@ -15,6 +15,7 @@ from claude_iterate.agent.command import discovery
 from claude_iterate.agent.command.command_line import run_environment
 from claude_iterate.agent.processes.child import ChildProcess
 from claude_iterate.core.events.enums import Cause
+from claude_iterate.core.redact import LineCleaner, Redactor
 from claude_iterate.core.rules.during import CHECK_RULES, Running, decide_running
 from claude_iterate.core.rules.verdicts import Cut, Wait
 from claude_iterate.engine.supervisor import Supervisor
@@ -71,7 +72,7 @@ def run_program(supervisor: Supervisor, program: Program, rules: tuple[Running, 
     spec, recorder = supervisor.spec, supervisor.recorder
     environment = run_environment(spec.environ, spec.settings.claude, spec.run, spec.layout.folder)
     environment |= program.environment
-    began, tail = recorder.now(), _Tail(program.tail)
+    began, tail = recorder.now(), Tail(program.tail, recorder.redactor)
     cut: Cut | None = None
 
     def verdict(_now: float) -> Wait | Cut:
@@ -100,21 +101,24 @@ def run_program(supervisor: Supervisor, program: Program, rules: tuple[Running, 
     return ProgramEnd(None if cut else code, recorder.now() - began, tail.text(), cut)
 
 
-class _Tail:
-    """The end of what a program printed, kept by the thread that reads it. What is longer is dropped as it comes: a
-    program may print a gigabyte."""
+class Tail:
+    """The end of what a program printed, without secrets, kept by the thread that reads it. What is longer is cleaned
+    and dropped as it comes: a program may print a gigabyte."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, redactor: Redactor) -> None:
         self._most = most
+        self._lines = LineCleaner(redactor)
         self._kept = bytearray()
 
     def take(self, _stream: str, lines: list[bytes]) -> tuple[()]:
-        self._kept += b"".join(line + b"\n" for line in lines)
+        """Add lines."""
+        self._kept += "".join(f"{line}\n" for line in self._lines.read(lines)).encode("utf-8", "replace")
         most = 4 * self._most + 1  # a character has at most four bytes
         if len(self._kept) > 2 * most:
             del self._kept[:-most]
         return ()
 
     def text(self) -> str:
+        """What is kept."""
         # The thread may still read, if the program's pipes were left to an unknown process.
         return bytes(self._kept).decode("utf-8", "replace").removesuffix("\n")[-self._most :]

@@ -16,11 +16,14 @@ from msgspec.structs import replace
 from claude_iterate.agent.command import discovery
 from claude_iterate.agent.command.command_line import run_environment
 from claude_iterate.agent.processes.leftovers import end_marked
+from claude_iterate.agent.protocol.framing import LineFramer
 from claude_iterate.core.events import HookFinished, RunStarted
 from claude_iterate.core.events.enums import Cause, Point
+from claude_iterate.core.redact import redactor_for
 from claude_iterate.core.rules import hooks
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.state.run_state import RunState
+from claude_iterate.engine.shell_command import Tail
 from claude_iterate.operations.isolation import make_sandbox
 from claude_iterate.workspace import journal_reader, metadata
 from claude_iterate.workspace.layout import Layout
@@ -42,7 +45,7 @@ def try_hook(project: Project, layout: Layout, settings: Settings, file: HookFil
     sandbox = replace(sandbox, run=mark) if sandbox is not None else None
     command = discovery.prepare([str(file.path)], environment, layout.root, sandbox, for_claude=False, given=given)
     began = time.monotonic()
-    tail = bytearray()
+    tail = Tail(_TAIL, redactor_for(project.environ, settings))
     code: int | None = None
     with tempfile.TemporaryFile() as stdin:
         stdin.write(hooks.document(here))
@@ -72,16 +75,17 @@ def try_hook(project: Project, layout: Layout, settings: Settings, file: HookFil
             os.killpg(process.pid, signal.SIGKILL)
         drain.join(_GRACE)
     cut = "" if code is not None else Cause.TIMEOUT
-    means, output = hooks.meaning(file.point, code, cut, settings.hooks), bytes(tail).decode("utf-8", "replace")
+    means, output = hooks.meaning(file.point, code, cut, settings.hooks), tail.text()
     took = time.monotonic() - began
     return HookFinished(file.point, file.shown, file.scope, code, means, duration=took, output=output, cut=cut)
 
 
-def _drain(stdout: IO[bytes], tail: bytearray) -> None:
+def _drain(stdout: IO[bytes], tail: Tail) -> None:
+    framer = LineFramer()
     with stdout:
         while part := stdout.read1(65536):  # type: ignore[attr-defined]
-            tail += part
-            del tail[:-_TAIL]
+            tail.take("stdout", framer.feed(part))
+    tail.take("stdout", framer.finish())
 
 
 def _last_situation(layout: Layout, point: Point) -> hooks.Situation:

@@ -263,7 +263,7 @@ def _run_engine(
         writer.close()
         troubles += [Warned(*news) for news in place.news()]
         for trouble in troubles:  # what went wrong after the last entry
-            user.warn(trouble.text + (f"\n  {trouble.hint}" if trouble.hint else ""))
+            user.warn(recorder.redactor.clean(trouble.text + (f"\n  {trouble.hint}" if trouble.hint else "")))
 
 
 def _sinks_for_run(spec: RunSpec, warn: Callable[[str, str], None], place: RunFolder) -> Fanout:

@@ -125,7 +125,7 @@ class Notifier:
         answer = self._delivery.send(notice, lambda seconds: not self._over.wait(seconds), tries, patience)
         self._failing = not answer.delivered
         if self._failing and patience is None:  # the last notice is handed over, and its answer not waited for
-            said = f": {one_line(answer.text)[:200]}" if answer.text else ""
+            said = f": {one_line(self._redactor.clean(answer.text))[:200]}" if answer.text else ""
             self._warn_once(f"Notifications to {self._delivery.host} fail: {answer.problem}{said}.")
 
     def _warn_once(self, text: str) -> None:

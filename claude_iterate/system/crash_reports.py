@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 import traceback
 from collections.abc import Sequence
 from platform import platform, python_version  # the functions: a report needs no import when something is wrong
 
 from claude_iterate import __version__
+from claude_iterate.core.redact import Redactor
 
 EXIT_CODE = 70
 
@@ -16,7 +18,7 @@ def write_crash_report(bug: Exception, arguments: Sequence[str]) -> tuple[str, s
     """The name of a new file with the report, empty when none can be written; and the report."""
     trace = "".join(traceback.format_exception(bug))
     about = f"claude-iterate {__version__}, Python {python_version()}, {platform()}"
-    report = f"{about}\narguments: {list(arguments)!r}\n\n{trace}"
+    report = Redactor(os.environ).clean(f"{about}\narguments: {list(arguments)!r}\n\n{trace}")
     try:
         with tempfile.NamedTemporaryFile(
             "w", encoding="utf-8", errors="replace", prefix="claude-iterate-crash-", suffix=".txt", delete=False

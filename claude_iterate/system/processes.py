@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from claude_iterate.core.redact import Redactor
 from claude_iterate.system import signals
 
 LINUX = sys.platform.startswith("linux")
@@ -168,7 +169,7 @@ def describe(pid: int) -> str:
     import psutil
 
     with _unless_gone():
-        return " ".join(psutil.Process(pid).cmdline()).strip()[:120] or f"process {pid}"
+        return Redactor(os.environ).clean(" ".join(psutil.Process(pid).cmdline()).strip())[:120] or f"process {pid}"
     return f"process {pid}"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from claude_iterate.core import events
+from claude_iterate.core.abridgement import REMARK
 from claude_iterate.core.formats import (
     clip,
     duration,
@@ -17,6 +18,7 @@ from claude_iterate.core.formats import (
     one_line,
     plural,
     precise_moment,
+    shorten,
 )
 from claude_iterate.text.tool_lines import OUTPUT_LINES, call_lines, headline, name_from, result_lines
 
@@ -66,7 +68,7 @@ def _limit(event: events.LimitReported) -> list[str]:
 def _agent_note(event: events.AgentNoted) -> list[str]:
     if event.kind in _NOISE:
         return []
-    first, rest = first_and_rest(event.text)
+    first, rest = first_and_rest(shorten(event.text, REMARK))
     return [f"· {event.kind}: {first}" if first else f"· {event.kind}", *indent(rest)]
 
 

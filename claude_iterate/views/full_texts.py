@@ -40,14 +40,13 @@ class FullTexts(msgspec.Struct, frozen=True):
         """What Claude printed, in order, without secrets; a line at a time, however long the call was."""
         if self.missing:
             return
-        translator = Translator()
+        translator = Translator(redactor=redactor)
         cut = CUT.strip()
         with self.path.open("rb") as file:
             for line in file:
                 if line.strip() != cut:
                     for event in translator.translate(line.rstrip(b"\n")):
-                        cleaned: events.StreamEvent = redactor.clean_event(event)  # type: ignore[assignment]
-                        yield cleaned
+                        yield redactor.clean_struct(event)
 
 
 def full_texts(layout: Layout, run: str, call: str) -> FullTexts:

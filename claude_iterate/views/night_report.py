@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from claude_iterate.core.events.enums import ENDINGS
 from claude_iterate.core.fingerprints import checksum, open_boxes
 from claude_iterate.core.formats import moment
+from claude_iterate.core.redact import Redactor
 from claude_iterate.core.tones import Tone, state_words, tone
 from claude_iterate.project.git import Git, GitProblem
 from claude_iterate.project.ignored import ignore_rules, ignores
@@ -92,7 +93,7 @@ def night_report(layout: Layout, run: str | None, at: float) -> NightReport:
     rows = tuple(row for history in histories for row in history.iterations)
     text, missing = _instructions(layout.instructions, next((row.instructions_hash for row in reversed(rows)), ""))
     whole, each = diffstats(layout, rows, started.settings.get("progress.ignore", ()))
-    return NightReport(
+    report = NightReport(
         workspace=layout.name,
         path=str(layout.folder),
         mode=started.mode,
@@ -114,6 +115,7 @@ def night_report(layout: Layout, run: str | None, at: float) -> NightReport:
         written=moment(at),
         parts=parts,
     )
+    return Redactor(os.environ).clean_struct(report)  # instructions and names of files come as they are
 
 
 def _part(view: RunView, history: RunHistory) -> RunOfTask:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from claude_iterate.core.redact import redactor_for
 from claude_iterate.core.reports.plan_tasks import DONE
 from claude_iterate.workspace import plan_file
 from claude_iterate.workspace.layout import Layout
@@ -73,10 +74,11 @@ def plan_view(project: Project, layout: Layout) -> PlanView:
     text = plan_file.read_texts(layout)
     read = plan_file.summarize(text)
     tasks = plan_file.tasks(text) if not read.problem else []
-    folder = project.root / project.settings_for(layout).settings.paths.spec_dir
+    settings = project.settings_for(layout).settings
+    folder = project.root / settings.paths.spec_dir
     files = _specifications(folder)
     bare = [BareTask(it.file.name, it.task.line, it.task.state, it.task.text) for it in tasks if not it.task.refs]
-    return PlanView(
+    view = PlanView(
         workspace=layout.name,
         path=str(layout.plan),
         present=bool(text.files),
@@ -92,6 +94,7 @@ def plan_view(project: Project, layout: Layout) -> PlanView:
         specifications=tuple(_coverage(files, tasks)),
         list=tuple(TaskView(it.task.text, it.task.state) for it in tasks[:_LISTED]),
     )
+    return redactor_for(project.environ, settings).clean_struct(view)
 
 
 def _specifications(folder: Path) -> list[str]:

@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.core.events.run import Breaker
+from claude_iterate.core.redact import redactor_for
 from claude_iterate.core.reports import status as reports
 from claude_iterate.core.rules.breaker import counters
 from claude_iterate.core.rules.next_steps import rename_workspace
@@ -194,7 +195,7 @@ def workspace_view(project: Project, layout: Layout, at: float) -> WorkspaceView
     last = _last(records, now, about)
     log = run_view.log_named(layout, shown.log if (shown := last or now) is not None else "")
     resolved, is_reset = project.settings_for(layout, about=about), last is not None and about.reset_after >= last.id
-    return WorkspaceView(
+    view = WorkspaceView(
         name=layout.name,
         path=str(layout.folder),
         mode=about.mode,
@@ -225,6 +226,7 @@ def workspace_view(project: Project, layout: Layout, at: float) -> WorkspaceView
         without_journal=history_view.without_journal(records),
         merge=_merge(project, last),
     )
+    return redactor_for(project.environ, resolved.settings).clean_struct(view)
 
 
 def _counters(about: Metadata, newest: RunView | None) -> CountersView:

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from claude_iterate.core import formats, names
-from claude_iterate.core.redact import Redactor, is_secret_name
+from claude_iterate.core.redact import is_secret_name, mask_secrets
 from claude_iterate.core.settings.layers import Layer, layer_from_document
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.errors import TemplateProblem
@@ -184,14 +184,11 @@ def without_secrets(values: Mapping[str, Any]) -> tuple[dict[str, Any], list[str
     """The settings without secrets, and the names of what was left out."""
     carried: dict[str, Any] = {}
     left_out: list[str] = []
-    known = Redactor({})
     for key, value in values.items():
         kept: Any = value
         if isinstance(value, dict) and key not in _SECRET_SETTINGS:
-            kept = {
-                name: text for name, text in value.items() if not (is_secret_name(name) or _holds_secret(known, text))
-            }
-        elif key in _SECRET_SETTINGS or _holds_secret(known, value):
+            kept = {name: text for name, text in value.items() if not (is_secret_name(name) or _holds_secret(text))}
+        elif key in _SECRET_SETTINGS or _holds_secret(value):
             kept = None
         if kept != value:
             gone = f" ({', '.join(name for name in value if name not in kept)})" if kept else ""
@@ -201,9 +198,9 @@ def without_secrets(values: Mapping[str, Any]) -> tuple[dict[str, Any], list[str
     return carried, left_out
 
 
-def _holds_secret(known: Redactor, value: Any) -> bool:
+def _holds_secret(value: Any) -> bool:
     text = json.dumps(value, default=str)
-    return known.clean(text) != text
+    return mask_secrets(text) != text
 
 
 def _document(folder: Path, mode: str, carried: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:

@@ -145,7 +145,7 @@ def test_the_sorts_of_events() -> None:
         system | {"subtype": "api_retry", "attempt": 2, "max_retries": 10, "retry_delay_ms": 500.5, "error_status": 529}
     ) == ApiRetried(2, 10, 0.5005, 529)
     denied = {"subtype": "permission_denied", "tool_use_id": "t", "decision_reason_type": "mode" * 99}
-    assert one(system | denied) == ToolDenied("t", why=("mode" * 99)[:80])
+    assert one(system | denied) == ToolDenied("t")  # no word of Claude Code is as long
     compacted = {"subtype": "compact_boundary", "compact_metadata": {"trigger": "auto", "pre_tokens": 121}}
     assert one(system | compacted) == ContextCompacted("auto", 121)
     assert one(system | compacted | {"compact_metadata": ["?"]}) == ContextCompacted()

@@ -27,6 +27,7 @@ from claude_iterate.core.redact import (
     MASK,
     SHAPES,
     WORDS,
+    LineCleaner,
     Redactor,
     changed_settings,
     is_secret_name,
@@ -37,6 +38,7 @@ from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.core.settings.declared import Settings, build, catalogue
 
 ENVIRONMENT = {"GITHUB_TOKEN": "very-secret-value", "HOME": "/home/somebody", "ANTHROPIC_API_KEY": 'quo"ted-secret'}
+ENVIRONMENT["DOOR_KEY"] = 'passé-par"tout\n'
 
 
 @pytest.mark.parametrize(
@@ -49,6 +51,8 @@ ENVIRONMENT = {"GITHUB_TOKEN": "very-secret-value", "HOME": "/home/somebody", "A
         "AKIAIOSFODNN7EXAMPLE",
         "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl",
         "-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----",
+        "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nabc\n-----END PGP PRIVATE KEY BLOCK-----",
+        'passé-par"tout',
     ],
 )
 def test_a_secret_is_suspected_and_masked(secret: str) -> None:
@@ -56,6 +60,7 @@ def test_a_secret_is_suspected_and_masked(secret: str) -> None:
     redactor = Redactor(ENVIRONMENT)
     text = f"before {secret} after"
     assert redactor.suspects(text.encode())
+    assert redactor.suspects(msgspec.json.encode(text))
     assert redactor.clean(text) == f"before {MASK} after"
 
 
@@ -76,6 +81,17 @@ def test_a_login_in_a_header_is_masked(text: str, cleaned: str) -> None:
     redactor = Redactor({})
     assert redactor.clean(text) == cleaned
     assert redactor.suspects(text.encode()) or text == cleaned
+
+
+def test_a_private_key_is_masked_as_far_as_a_stream_goes() -> None:
+    """Line by line from its beginning to its end, several of them, and what was cut off to the end of the stream."""
+    begin, end = "-----BEGIN OPENSSH PRIVATE KEY-----", "-----END OPENSSH PRIVATE KEY-----"
+    lines = ["a", f"b {begin}", "first", f"{end} c", "d", f"{begin} x {end} e {begin}", "second"]
+    expected = ["a", f"b {MASK}", MASK, f"{MASK} c", "d", f"{MASK} e {MASK}", MASK]
+    assert [*map(LineCleaner(Redactor({})).clean, lines)] == expected
+    # Where the same lines are a secret of the user, the first of them still begins a key.
+    cleaner = LineCleaner(Redactor({"DEPLOY_KEY": f"{begin}\nown-line-1\n{end}\n"}))
+    assert [*map(cleaner.clean, [begin, "another", end, "own-line-1"])] == [MASK] * 4
 
 
 def test_a_value_escaped_in_json_is_found() -> None:
@@ -107,17 +123,17 @@ def test_every_text_of_an_event_is_cleaned() -> None:
     """Also deep within a tool's input, and where Claude Code uses words of its own."""
     redactor = Redactor(ENVIRONMENT)
     call = ToolCalled("1", "Bash", {"command": "echo very-secret-value", "deep": [{"x": "very-secret-value"}]})
-    assert redactor.clean_event(call) == ToolCalled("1", "Bash", {"command": f"echo {MASK}", "deep": [{"x": MASK}]})
-    assert redactor.clean_event(AssistantText("very-secret-value")) == AssistantText(MASK)
+    assert redactor.clean_struct(call) == ToolCalled("1", "Bash", {"command": f"echo {MASK}", "deep": [{"x": MASK}]})
+    assert redactor.clean_struct(AssistantText("very-secret-value")) == AssistantText(MASK)
     said, masked = (ResultReported(denials=(Denial("a", why=x),), signs=(x,)) for x in ("very-secret-value", MASK))
-    assert redactor.clean_event(said) == masked
+    assert redactor.clean_struct(said) == masked
 
 
 TEXTS = frozenset(
     """
     about_claim advice again agent_version allowed_by blocked blockers cause changed command cwd denied description
-    detail doing error error_said errors evidence facts findings flaky gone hint hooks_failed how input instructions
-    message next output path pattern phase problem problems processes red results said settings
+    detail doing error error_said errors evidence facts files findings flaky gone hint hooks_failed how input
+    instructions message next output path pattern phase problem problems processes red results said settings
     shown_by signs status_instructions structured summary system_prompt tests text to_prove trigger tripped
     trouble why work
     """.split()  # noqa: SIM905 - one name per line would take a page
@@ -175,18 +191,20 @@ def test_words_that_decide_are_never_masked() -> None:
     finished = IterationFinished(
         1, Outcome(Kind.USAGE_LIMIT, "a usage_limit", resets_at=1.0, window="five_hour"), session="id-12345"
     )
-    assert redactor.clean_event(finished) == IterationFinished(
+    assert redactor.clean_struct(finished) == IterationFinished(
         1, Outcome(Kind.USAGE_LIMIT, f"a {MASK}", resets_at=1.0, window="five_hour"), session="id-12345"
     )
-    assert redactor.clean_event(RunFinished("max_iterations", "max_iterations")) == RunFinished("max_iterations", MASK)
+    assert redactor.clean_struct(RunFinished("max_iterations", "max_iterations")) == RunFinished("max_iterations", MASK)
     report = StatusChanged(Status(False, summary="id-12345", blockers=("id-12345",)), Change(items=1))
-    assert redactor.clean_event(report) == StatusChanged(Status(False, summary=MASK, blockers=(MASK,)), Change(items=1))
+    assert redactor.clean_struct(report) == StatusChanged(
+        Status(False, summary=MASK, blockers=(MASK,)), Change(items=1)
+    )
 
 
 def test_a_tools_own_names_are_texts() -> None:
     """Within what a tool was given nothing is a word of ours, not even a key."""
     call = ToolCalled("1", "Bash", {"kind": "very-secret-value", "very-secret-value": {"id": ("very-secret-value",)}})
-    assert Redactor(ENVIRONMENT).clean_event(call) == ToolCalled("1", "Bash", {"kind": MASK, MASK: {"id": (MASK,)}})
+    assert Redactor(ENVIRONMENT).clean_struct(call) == ToolCalled("1", "Bash", {"kind": MASK, MASK: {"id": (MASK,)}})
 
 
 @pytest.mark.parametrize(

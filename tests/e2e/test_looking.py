@@ -114,6 +114,31 @@ def test_secrets_reach_neither_screen_nor_log_nor_journal(loop: Loop) -> None:
     assert "[redacted]" in loop.log()
 
 
+@pytest.mark.parametrize("ends", [True, False])
+def test_half_a_key_is_no_less_secret(loop: Loop, tmp_path: Path, ends: bool) -> None:
+    """A private key that comes line by line on standard error, whether it ends or not; a key that the end of a check's
+    output begins with; keys in the name of a file and in a report: in no view."""
+    loop.make()
+    key = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
+    end = ["-----END OPENSSH PRIVATE KEY-----"] if ends else []
+    block = "\n".join(["-----BEGIN OPENSSH PRIVATE KEY-----", *["b3BlbnNzaC1rZXktdjEAAAA"] * 5, *end])
+    # Of what the check prints 4000 characters are kept: they begin within the key.
+    loop.checks(f"echo {key}; printf '%3980s\\n' .; exit 1")
+    status = {"complete": True, "summary": f"It works with {key}"}
+    loop.script([{"init": {}}, {"stderr": f"{block}\n"}, {"shell": f"touch {key}.txt"}, {"status": status}, DONE[-1]])
+    done = loop.run("-v")
+    (log,), drawn = loop.layout.logs(), tmp_path / "night.svg"
+    shown = [json.dumps(loop.journal()), done.out, done.err, log.read_text()]
+    for view in ("show", "show --json", "history --json", "logs", "report -o -", "report --json"):
+        command, *options = view.split()
+        shown.append(loop.call(command, "my-task", *options).out)
+    loop.call("replay", "my-task", "--output", "verbose", "--svg", str(drawn))
+    shown.append(drawn.read_text())
+    pieces = ("b3BlbnNz", "AAAA", "ghp_", "yz012345", "23456789")
+    assert [(number, piece) for number, text in enumerate(shown) for piece in pieces if piece in text] == []
+    assert "[redacted].txt" in shown[0]
+
+
 @pytest.mark.parametrize("in_place", [True, False])
 def test_changes_of_the_status_are_shown_while_claude_works(loop: Loop, in_place: bool) -> None:
     """A first write and later ones, in place or by replacement: each is shown with its difference, once it is quiet."""

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from claude_iterate.agent.protocol.stream import Translator
-from claude_iterate.core.events import AssistantText, Entry, Event, IterationStarted, Warned
+from claude_iterate.core.events import AssistantText, Entry, Event, IterationStarted, Thought, Warned
 from claude_iterate.core.redact import MASK, Redactor
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.recorder import Recorder
@@ -43,9 +43,11 @@ def test_what_a_sink_complains_of_is_redacted_and_written_out(tmp_path: Path) ->
     writer = JournalWriter(path, lambda text: None)
     recorder = Recorder(writer, listener, Redactor({"MY_TOKEN": SECRET}), troubles)
     recorder.record(AssistantText("hello"))
+    printed = recorder.record_printed([Thought(SECRET)])
     written = path.read_text()
-    assert listener.events == [AssistantText("hello"), Warned(f"The sink fails: {MASK}")]
-    assert (SECRET in written, written.count("\n"), troubles) == (False, 2, [])
+    assert listener.events == [AssistantText("hello"), Warned(f"The sink fails: {MASK}"), Thought(MASK)]
+    assert (SECRET in written, written.count("\n"), troubles) == (False, 3, [])
+    assert printed == [Thought(MASK)]  # what looks for patterns of the user in it finds no secret
     writer.close()
 
 

@@ -18,6 +18,7 @@ from typing import IO
 from claude_iterate.agent.command.command_line import NOT_ASKED, Known, claude_environment
 from claude_iterate.agent.command.sandbox import Command, Sandbox, enclose
 from claude_iterate.core import claude_versions
+from claude_iterate.core.redact import Redactor, mask_secrets
 from claude_iterate.core.settings.declared import ClaudeSettings
 from claude_iterate.errors import AgentProblem
 from claude_iterate.system import signals
@@ -80,7 +81,7 @@ def _program(name: str, environ: Mapping[str, str], root: Path) -> str:
 
 def version(claude: ClaudeSettings, environ: Mapping[str, str], root: Path, sandbox: Sandbox | None = None) -> str:
     """What `--version` prints, or an AgentProblem when it fails or does not answer."""
-    return " ".join(_answer("--version", claude, environ, root, sandbox).split())[:100]
+    return mask_secrets(" ".join(_answer("--version", claude, environ, root, sandbox).split()))[:100]
 
 
 def known_options(
@@ -131,7 +132,7 @@ def _answer(flag: str, claude: ClaudeSettings, environ: Mapping[str, str], root:
             process.wait()
         printed, complained = _text(out), _text(err)
     if code != 0:
-        said = " ".join((complained or printed).split())[:200]
+        said = Redactor(environ).clean(" ".join((complained or printed).split()))[:200]
         raise AgentProblem(f"{program} {flag} failed with exit code {code}{': ' + said if said else ''}.", _REINSTALL)
     return printed
 

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from claude_iterate.agent.command import sandbox_network
 from claude_iterate.agent.command.command_line import claude_environment
 from claude_iterate.agent.command.sandbox import EMPTY, SYSTEM, Sandbox
+from claude_iterate.core.redact import Redactor
 from claude_iterate.core.settings.declared import SandboxSettings, Settings
 from claude_iterate.errors import UsageProblem
 
@@ -94,7 +95,7 @@ def _run(argv: list[str], environ: Mapping[str, str]) -> tuple[int, str]:
     except subprocess.TimeoutExpired:
         return 1, f"no answer within {_PATIENCE:.0f} seconds"
     lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-    return done.returncode, lines[-1][:200] if lines else f"exit code {done.returncode}"
+    return done.returncode, Redactor(environ).clean(lines[-1])[:200] if lines else f"exit code {done.returncode}"
 
 
 def make_sandbox(

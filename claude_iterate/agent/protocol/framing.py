@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 LONGEST = 64 * 1024 * 1024
-"""Bytes of a line. An event can carry a whole file twice; a line beyond this is cut to KEPT bytes."""
-KEPT = 4096
+"""Bytes of a line. An event can carry a whole file twice; of a longer one KEPT bytes are kept, more than is shown."""
+KEPT = 64 * 1024
 
 
 class LineFramer:

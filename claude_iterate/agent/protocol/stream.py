@@ -14,8 +14,9 @@ from msgspec.structs import replace
 from claude_iterate.agent.protocol.usage import CallUsage, Recent, Used, model_rows, total_cost, total_tokens
 from claude_iterate.core import events
 from claude_iterate.core.events import Denial, Event, StreamEvent
-from claude_iterate.core.events.stream import request_of
+from claude_iterate.core.events.stream import LONGEST_REQUEST, telling
 from claude_iterate.core.foreign_json import decode, is_deep, number, table, tables, text_of, texts, whole, word
+from claude_iterate.core.redact import SHAPES_ALONE, LineCleaner, Redactor
 
 PREVIEW = 2000
 LONGEST_ERROR_LINE = 20_000
@@ -30,10 +31,13 @@ _NOT_SHOWN = frozenset({"type", "subtype", "uuid", "session_id", "parent_tool_us
 class Translator:
     """Translates the lines of one process. It remembers the names of open tools, to name their results, and
     what tools refused, to say why. `resumed` is what the session had used before, if this process resumes one. Nothing
-    is `paid` in a dry run: what the fake says of money and tokens is made up."""
+    is `paid` in a dry run: what the fake says of money and tokens is made up. What is cut here is cleaned by `redactor`
+    before: half a secret has no shape."""
 
-    def __init__(self, resumed: Used | None = None, paid: bool = True) -> None:
+    def __init__(self, resumed: Used | None = None, paid: bool = True, redactor: Redactor = SHAPES_ALONE) -> None:
         self._paid = paid
+        self._clean = redactor.clean
+        self._errors, self._unparsed = LineCleaner(redactor), LineCleaner(redactor)
         self._usage = CallUsage(resumed or Used())
         self._names: Recent[str] = Recent()
         # The result names denials by their tool call; only what came before says why.
@@ -53,7 +57,7 @@ class Translator:
     def read(self, stream: str, lines: list[bytes]) -> list[Event]:
         """The events of lines that came together, and what messages used meanwhile."""
         if stream == "stderr":
-            return [events.ErrorPrinted(line[:LONGEST_ERROR_LINE].decode("utf-8", "replace")) for line in lines]
+            return [events.ErrorPrinted(text[:LONGEST_ERROR_LINE]) for text in self._errors.read(lines)]
         found: list[Event] = [event for line in lines for event in self.translate(line)]
         used = self._usage.news()
         if not self._paid:
@@ -66,13 +70,13 @@ class Translator:
         if type(document) is not dict:
             if not line.strip():
                 return []
-            return [events.UnparsedLine(line[:PREVIEW].decode("utf-8", "replace"), len(line))]
+            return [events.UnparsedLine(self._unparsed.read([line])[0][:PREVIEW], len(line))]
         kind = word(document.get("type"))
         read = self._kinds.get(kind)
         return read(document) if read else [events.AgentNoted(kind or "unknown", _remark(document))]
 
     def _result(self, document: dict[str, Any]) -> list[StreamEvent]:
-        return [self._usage.settle(_read_result(document, self._last_request, self._refusals), document)]
+        return [self._usage.settle(_read_result(document, self._last_request, self._refusals, self._clean), document)]
 
     def _assistant(self, document: dict[str, Any]) -> list[StreamEvent]:
         parent = word(document.get("parent_tool_use_id"))
@@ -120,7 +124,7 @@ class Translator:
         name, text = self._names.pop(identity, ""), said if type(said) is str else text_of(said)
         if is_error is True:
             refusal = self._refusals.get(identity, events.ToolDenied(identity))
-            self._refusals[identity] = replace(refusal, said=_what_is_refused(text))
+            self._refusals[identity] = replace(refusal, said=self._what_is_refused(text))
         return events.ToolResult(identity, name, text, is_error is True, facts, parent)
 
     def _limit(self, document: dict[str, Any]) -> list[StreamEvent]:
@@ -144,9 +148,13 @@ class Translator:
                 return []
             self._ended_tasks[event.id] = True
         elif isinstance(event, events.ToolDenied):
-            event = replace(event, said=_what_is_refused(event.said))
+            event = replace(event, said=self._what_is_refused(event.said))
             self._refusals[event.id] = event
         return [event]
+
+    def _what_is_refused(self, text: str) -> str:
+        """The reason, without what `--permission-prompts none` says to the model before it."""
+        return self._clean(text.partition(_REASON)[2] or text)[:_REFUSAL]
 
 
 def _without_cost(event: Event) -> Event:
@@ -180,11 +188,6 @@ def _blocks(document: dict[str, Any]) -> list[dict[str, Any]]:
     if not isinstance(content, list):
         return []
     return [block if isinstance(block, dict) else {"type": "text", "text": text_of(block)} for block in content]
-
-
-def _what_is_refused(text: str) -> str:
-    """The reason, without what `--permission-prompts none` says to the model before it."""
-    return (text.partition(_REASON)[2] or text)[:_REFUSAL]
 
 
 def _windows(document: dict[str, Any]) -> list[StreamEvent]:
@@ -266,7 +269,7 @@ def _read_compaction(document: dict[str, Any]) -> StreamEvent:
 
 def _read_denial(document: dict[str, Any]) -> events.ToolDenied:
     identity, tool, said, why = _words(document, "tool_use_id", "tool_name", "message", "decision_reason_type")
-    return events.ToolDenied(identity, tool, said, why[:80])
+    return events.ToolDenied(identity, tool, said, why if len(why) <= 80 else "")
 
 
 def _words(document: dict[str, Any], *names: str) -> list[str]:
@@ -287,16 +290,18 @@ _SYSTEM: dict[str, Callable[[dict[str, Any]], StreamEvent]] = {
 
 
 def _remark(document: dict[str, Any]) -> str:
-    """A notice as text for users: its short values; long ones are in the raw stream."""
+    """A notice as text for users, without tables."""
     said = [
         f"{key}={value}"
         for key, value in document.items()
         if key not in _NOT_SHOWN and isinstance(value, str | int | float) and value != ""
     ]
-    return " ".join(said)[:500]
+    return " ".join(said)
 
 
-def _read_result(document: dict[str, Any], used: int, refusals: dict[str, events.ToolDenied]) -> events.ResultReported:
+def _read_result(
+    document: dict[str, Any], used: int, refusals: dict[str, events.ToolDenied], clean: Callable[[str], str]
+) -> events.ResultReported:
     """The result; `used` is the size of the last request in tokens, `refusals` say why tools were refused, by the id of
     their call. The cost is the total that Claude Code names, see `usage`.
 
@@ -316,7 +321,7 @@ def _read_result(document: dict[str, Any], used: int, refusals: dict[str, events
         turns=turns if 0 <= turns <= MOST_TURNS else 0,
         cost_usd=cost or 0.0,
         tokens=tokens,
-        denials=tuple(_denial(item, refusals) for item in tables(document.get("permission_denials"))),
+        denials=tuple(_denial(item, refusals, clean) for item in tables(document.get("permission_denials"))),
         context=_context(document, used),
         untold=cost is None,
         structured=_structured_answer(document.get("structured_output")),
@@ -327,8 +332,8 @@ def _read_result(document: dict[str, Any], used: int, refusals: dict[str, events
 
 
 def _signs(document: dict[str, Any]) -> tuple[str, ...]:
-    found = (word(document.get(name))[:80] for name in ("api_error", "api_error_type", "terminal_reason"))
-    return tuple(dict.fromkeys(sign for sign in found if sign not in {"", "completed"}))
+    found = (word(document.get(name)) for name in ("api_error", "api_error_type", "terminal_reason"))
+    return tuple(dict.fromkeys(sign for sign in found if sign != "completed" and 0 < len(sign) <= 80))
 
 
 def _structured_answer(answer: Any) -> dict[str, Any] | None:
@@ -344,8 +349,8 @@ def _context(document: dict[str, Any], used: int) -> float | None:
     return used / max(windows) if used > 0 and windows and max(windows) > 0 else None
 
 
-def _denial(item: dict[str, Any], refusals: dict[str, events.ToolDenied]) -> Denial:
+def _denial(item: dict[str, Any], refusals: dict[str, events.ToolDenied], clean: Callable[[str], str]) -> Denial:
     refusal = refusals.get(word(item.get("tool_use_id"))) or events.ToolDenied("")
     given = item.get("tool_input")
-    detail = request_of(given) if isinstance(given, dict) else ""
+    detail = clean(telling(given)[1])[:LONGEST_REQUEST] if isinstance(given, dict) else ""
     return Denial(word(item.get("tool_name")) or "a tool", detail, refusal.said, refusal.why)

@@ -13,6 +13,7 @@ import click
 
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
+from claude_iterate.core.redact import LineCleaner, Redactor
 from claude_iterate.core.sanitize import sanitize_json
 from claude_iterate.core.tones import state_words
 from claude_iterate.errors import WorkspaceProblem
@@ -44,26 +45,28 @@ def command(invocation: Invocation, name: str, follow: bool, run: str | None, li
       claude-iterate logs my-task --run 3   run 3
     """
     layout = invocation.project.layout(name)
+    clean = LineCleaner(Redactor(invocation.environ)).clean  # our own log is clean already, the original's is not
     chosen = run_view.find_run(layout, run) if run is not None else None
     if listing:
         _print_runs(layout)
     elif follow:
-        _follow(layout, chosen, lines)
+        _follow(layout, chosen, lines, clean)
     elif output.wants_json():
         wanted = chosen or run_view.last_run(layout)
         if wanted is None:
             raise run_view.nothing_to_show(layout)
         output.view(run_view.journal(layout, wanted, lines))
     else:
-        _print_log(layout, chosen, lines)
+        _print_log(layout, chosen, lines, clean)
 
 
-def _print_log(layout: Layout, run: str | None, lines: int | None) -> None:
+def _print_log(layout: Layout, run: str | None, lines: int | None, clean: Callable[[str], str]) -> None:
     path = run_view.log_of(layout, run)
     if path is None or not path.is_file():
         raise _no_log(layout, run)
     with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
-        for line in file if lines is None else deque(file, maxlen=lines):
+        cleaned = map(clean, file)
+        for line in cleaned if lines is None else deque(cleaned, maxlen=lines):
             output.part(output.sanitize(line))
 
 
@@ -93,7 +96,7 @@ def _row(run: RunView, now: float) -> tuple[str, ...]:
     return run.id, what, local_times.when(run.started or "", now), iterations, state_words(run.reason or run.state)
 
 
-def _follow(layout: Layout, run: str | None, lines: int | None) -> None:
+def _follow(layout: Layout, run: str | None, lines: int | None, clean: Callable[[str], str]) -> None:
     """Wait for a run: the one under way, else the newest, else the first that begins. Print what is there of it, then
     what comes, until it ends."""
     read_new, noted = None, False
@@ -110,7 +113,7 @@ def _follow(layout: Layout, run: str | None, lines: int | None) -> None:
             path = layout.journal(run) if output.wants_json() and run is not None else run_view.log_of(layout, run)
             if path is not None:
                 start = _start(path, lines)
-                read_new = _read_entries(path, start) if output.wants_json() else _read_text(path, start)
+                read_new = _read_entries(path, start) if output.wants_json() else _read_text(path, start, clean)
         for text in read_new(over) if read_new is not None else ():
             output.part(text)
         sys.stdout.flush()
@@ -133,7 +136,7 @@ def _start(path: Path, lines: int | None) -> int:
         return file.tell() - sum(map(len, kept))
 
 
-def _read_text(path: Path, offset: int) -> Callable[[bool], Iterable[str]]:
+def _read_text(path: Path, offset: int, clean: Callable[[str], str]) -> Callable[[bool], Iterable[str]]:
     """Gives what was added since the last time. A missing file has added nothing yet."""
 
     def read_new(final: bool) -> Iterable[str]:
@@ -147,7 +150,7 @@ def _read_text(path: Path, offset: int) -> Callable[[bool], Iterable[str]]:
         if not final:
             data = data[: data.rfind(b"\n") + 1]  # the rest may be half a character: it can wait
         offset += len(data)
-        return (output.sanitize(data.decode("utf-8", "replace")),)
+        return (output.sanitize(clean(data.decode("utf-8", "replace"))),)
 
     return read_new
 

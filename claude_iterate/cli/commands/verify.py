@@ -10,6 +10,7 @@ import click
 from claude_iterate.cli import options, output, run_options
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.terminal_user import TerminalUser
+from claude_iterate.core.redact import Redactor
 from claude_iterate.core.settings.kinds import OWN_FILES
 from claude_iterate.core.tones import CHANGED
 from claude_iterate.engine.prompt_texts import read_instructions
@@ -53,7 +54,7 @@ def command(invocation: Invocation, /, name: str, report_path: str | None, show_
     request = run_options.run_request(invocation, "verify", report=report, **given)
     done = launch(project, layout, request, TerminalUser())
     proof = RunRecords(layout).story(done.run).last_proof or EvidenceView(done.run)
-    text = _report(proof) if show_report or output.wants_json() else None
+    text = _report(proof, Redactor(project.environ)) if show_report or output.wants_json() else None
     changed = done.state.finished is not None and done.state.finished.known_by == CHANGED
     code = done.exit_code or int(changed)
     if output.wants_json():
@@ -79,10 +80,10 @@ def _report_path(layout: Layout, given: str, dry_run: bool) -> str:
     return str(path)
 
 
-def _report(proof: EvidenceView) -> str | None:
+def _report(proof: EvidenceView, redactor: Redactor) -> str | None:
     """The text of the review's report, if it wrote one that counts."""
     review = proof.review
     if review is None or review.verdict not in {"verified", "incomplete"}:
         return None
     found = untrusted_files.read(Path(review.report))
-    return found.decode("utf-8", "replace") if found is not None else None
+    return redactor.clean(found.decode("utf-8", "replace")) if found is not None else None

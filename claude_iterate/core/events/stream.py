@@ -110,12 +110,12 @@ def telling(values: dict[str, Any]) -> tuple[str, str]:
     return "", ""
 
 
-_LONGEST_REQUEST = 500
+LONGEST_REQUEST = 500
 
 
 def request_of(values: dict[str, Any]) -> str:
     """What a tool was asked to do, in short."""
-    return telling(values)[1][:_LONGEST_REQUEST]
+    return telling(values)[1][:LONGEST_REQUEST]
 
 
 class ToolResult(BaseEvent, frozen=True):

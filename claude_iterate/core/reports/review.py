@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -113,8 +113,8 @@ class Review(msgspec.Struct, frozen=True):
     remarks: tuple[str, ...] = ()
 
 
-def requirements_in(instructions: str) -> tuple[Requirement, ...]:
-    """The numbered requirements of these instructions; at least one, if there is a word in them."""
+def requirements_in(instructions: str, clean: Callable[[str], str] = str) -> tuple[Requirement, ...]:
+    """The numbered requirements of these instructions, each one cleaned; at least one, if there is a word in them."""
     items: list[tuple[str, str]] = []
     has_more = False
     for kind, text, heading in _pieces(instructions):
@@ -125,8 +125,9 @@ def requirements_in(instructions: str) -> tuple[Requirement, ...]:
         elif not text.rstrip().endswith(":"):  # a line that only introduces a list
             has_more = True
     if not items:
-        whole = one_line(_without_comments(instructions))
+        whole = clean(one_line(_without_comments(instructions)))
         return (Requirement(1, whole),) if _WORDS.search(whole) else ()
+    items = [(clean(text), clean(heading)) for text, heading in items]
     groups = [Requirement(number, *group) for number, group in enumerate(_group(items), 1)]
     return (*groups, *([Requirement(len(groups) + 1, REST)] if has_more else []))
 

@@ -12,6 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.core.formats import duration
+from claude_iterate.core.redact import Redactor
 from claude_iterate.core.state.condition import items_done
 from claude_iterate.views import watched_workspace
 from claude_iterate.views.history_view import history_of
@@ -64,6 +65,7 @@ class WatchedRun:
         now = (last, seen.alive, seen.notes, seen.condition, ids, log, written)
         if now == self._before:
             return None
+        clean = Redactor(os.environ).clean
         picture = RunPicture(
             seen,
             time.time(),
@@ -71,7 +73,7 @@ class WatchedRun:
             ids[: -_RUNS - 1 : -1],
             _read_end(log) if log is not None else "",
             log.name if log is not None else "",
-            [note.text for note in notes.pending_notes(self._layout)[:_NOTES]] if seen.notes else (),
+            [clean(note.text) for note in notes.pending_notes(self._layout)[:_NOTES]] if seen.notes else (),
         )
         drawn = draw_run(picture)
         self._before = now
