@@ -42,7 +42,9 @@ from claude_iterate.sinks.console import Console
 from claude_iterate.sinks.fanout import Sink
 from claude_iterate.sinks.notices import notices
 from claude_iterate.sinks.text_log import TextLog
+from claude_iterate.text.run_lines import describe_damage
 from claude_iterate.workspace import journal_reader, metadata, settings_reader
+from claude_iterate.workspace.journal_reader import JournalFollower
 from claude_iterate.workspace.journal_writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder.control import RequestFolder
@@ -178,8 +180,10 @@ def kept_journal(chance: Random, folder: Path) -> None:
     changed = fuzz_inputs.document(chance, json.loads(lines[place]))
     lines[place] = fuzz_inputs.encoded(chance, changed) + b"\n"
     keeper.path.write_bytes(fuzz_inputs.data(chance, b"".join(lines)))
-    state = fold(journal_reader.milestones(keeper.path))
-    resume_from("r", state, 1.0)
+    journal = JournalFollower(keeper.path, 0)
+    state = fold(journal.entries())
+    describe_damage(journal.damage)
+    resume_from("r", state, journal.elapsed)
 
 
 def status_file(chance: Random, folder: Path) -> None:

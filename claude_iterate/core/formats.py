@@ -51,7 +51,12 @@ def cost(dollars: float, lower_bound: bool = False) -> str:
     """`$0.42`; `at least $0.42` when there may be more; `not known` when nothing is known."""
     if not lower_bound:
         return money(dollars)
-    return f"at least {money(dollars)}" if dollars else "not known"
+    return at_least(money(dollars)) if dollars else "not known"
+
+
+def at_least(text: str, lower_bound: bool = True) -> str:
+    """`at least 3 iterations`, when there may be more."""
+    return f"at least {text}" if lower_bound else text
 
 
 def moment(epoch: float) -> str:

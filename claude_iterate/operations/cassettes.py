@@ -2,7 +2,7 @@
 
 What Claude printed is played from `raw/` as it is; the fake gets the file and where to read, never a copy. The reports,
 the plan and standard error are not in `raw/`; the journal says when they came and what they said. A run that cannot be
-played is refused with a clear word before anything is written.
+played, because its journal is damaged or its output is cut or another's, is refused before anything is written.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ from claude_iterate.core.settings.declared import Settings
 from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.operations.playback import recorded_beginning
+from claude_iterate.text.run_lines import describe_damage
 from claude_iterate.views import run_view
 from claude_iterate.views.full_texts import full_texts
-from claude_iterate.workspace import journal_reader
 from claude_iterate.workspace.files import untrusted_files
+from claude_iterate.workspace.journal_reader import JournalFollower
 from claude_iterate.workspace.layout import Layout
 
 VARIABLE = "CLAUDE_ITERATE_FAKE_CASSETTE"
@@ -55,6 +56,8 @@ class RecordedCall(msgspec.Struct):
     number: int
     beside: list[tuple[float, Step]] = []
     exit_code: int | None = None
+    size: int | None = None
+    """Bytes that were printed, also of the last line with its end; None: the call died with its run."""
     hung: bool = False
 
     def add(self, after: float, verb: str, value: Any) -> None:
@@ -131,7 +134,7 @@ class RecordedCalls:
                 call.hung = True
                 call.add(self._printed, "wait_for_cut", event.cause)
             case events.AgentExited():
-                call.exit_code = event.code
+                call.exit_code, call.size = event.code, event.stdout_bytes
             case events.StatusChanged():
                 self._reported = _report(event.status)
                 if call.exit_code is None:
@@ -235,7 +238,10 @@ def choose_cassette(layout: Layout, wanted: str, mode: str) -> Cassette:
     another = f"Choose another run: claude-iterate logs {layout.name} --list"
     run = run_view.find_run(layout, wanted)
     started = recorded_beginning(layout, run)
-    recorded = RecordedCalls(journal_reader.read(layout.journal(run)))
+    journal = JournalFollower(layout.journal(run))
+    recorded = RecordedCalls(journal.entries())
+    if journal.damage is not None:
+        raise WorkspaceProblem(f"Run {run} cannot be played: it is {describe_damage(journal.damage)}.", another)
     if started.purpose != Purpose.RUN:
         raise WorkspaceProblem(f"Run {run} is a `{started.purpose}`: it has no iterations to play.", another)
     if not recorded.iterations:
@@ -249,6 +255,10 @@ def choose_cassette(layout: Layout, wanted: str, mode: str) -> Cassette:
         output = full_texts(layout, run, call.name)
         if output.missing:
             raise WorkspaceProblem(f"Run {run} cannot be played. {output.missing}", another)
+        size = output.path.stat().st_size
+        if call.size not in {None, size, size + 1}:
+            why = f"what Claude printed in its call {call.name} was cut or replaced: {output.path}"
+            raise WorkspaceProblem(f"Run {run} cannot be played: {why}", another)
         calls[call.kind].append(call.steps(output.path))
     hung = sum(call.hung for call in recorded.calls)
     return Cassette(run, recorded.iterations, calls, hung, recorded.plan)

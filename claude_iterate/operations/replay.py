@@ -133,7 +133,7 @@ class ReplayedRun(msgspec.Struct, frozen=True):
 
     def usual_speed(self) -> float:
         """Fast, but readable: the whole takes about a minute."""
-        return max(1.0, journal_reader.age(self.layout.journal(self.run)) / _MINUTE)
+        return max(1.0, journal_reader.fold_journal(self.layout, self.run).elapsed / _MINUTE)
 
     def play(self, stream: TextIO, speed: float, longest: float, color: bool) -> None:
         """Show it on a terminal, or wherever the stream leads, in real time."""

@@ -26,6 +26,7 @@ from claude_iterate.engine.run_request import PreparedRun, RunRequest
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.operations.project_commands import detect
 from claude_iterate.operations.user import User
+from claude_iterate.text.run_lines import describe_damage
 from claude_iterate.views.story import RunRecords
 from claude_iterate.views.workspace_view import WorkspaceState
 from claude_iterate.workspace import journal_reader, metadata, plan_file, task_file
@@ -133,6 +134,9 @@ def warnings(run: PreparedRun, before: Inheritance) -> list[Warned]:
         found.append(Warned("This is a dry run: checks are not run.", hint))
     if problem := notes.trouble(run.layout):
         found.append(Warned(f"Notes do not reach Claude: {problem}.", f"Fix that in {run.layout.folder}"))
+    if before.resumed is not None and before.damaged is not None:
+        text = f"Run {before.resumed.run}, which this run continues, is {describe_damage(before.damaged)}."
+        found.append(Warned(text, f"See what is left of it: claude-iterate history {run.name}"))
     if before.trip is not None and request.is_real_run:
         hint = "stop.cooldown is over, so one trial iteration is allowed. If it makes no progress, the run ends."
         found.append(Warned(breaker.refusal(run.name, before.trip), hint))

@@ -14,7 +14,7 @@ from claude_iterate.core.rules.breaker import counters
 from claude_iterate.core.rules.endings import STOPPED_BY
 from claude_iterate.core.rules.next_steps import merge_command
 from claude_iterate.core.settings.declared import StopSettings
-from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.state.run_state import Damage, RunState
 from claude_iterate.text import local_times
 
 CAUSES = {
@@ -228,6 +228,14 @@ def describe_files(changes: Any) -> str:
 def describe_tests(counts: Any) -> str:
     """`41/43`: passed, of those that ran; empty: not known."""
     return "" if counts is None else f"{counts.passed}/{counts.passed + counts.failed + counts.errors}"
+
+
+def describe_damage(damage: Damage | None) -> str:
+    """`damaged: 2 lines, from 03:12:05 to 03:14:10; sums are at least`; empty when nothing is."""
+    if damage is None:
+        return ""
+    first, last = (local_times.whole(at).rpartition(" ")[2] for at in (damage.first_at, damage.last_at))
+    return f"damaged: {plural(damage.lines, 'line')}, from {first} to {last}; sums are at least"
 
 
 def close_counters(breaker: Breaker, stop: StopSettings) -> str:

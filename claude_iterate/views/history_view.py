@@ -11,9 +11,10 @@ import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.core.events.enums import Kind
-from claude_iterate.core.formats import cost, duration, join_names, plural
+from claude_iterate.core.formats import at_least, cost, duration, join_names, plural
 from claude_iterate.core.outcomes.call import Spending
 from claude_iterate.core.outcomes.classes import COUNTED_FAILURES, ENDING_FAILURES
+from claude_iterate.core.state.run_state import Damage
 from claude_iterate.text.run_lines import describe_files, describe_tests
 from claude_iterate.views.iteration_rows import FileCounts, Row, TestsView
 from claude_iterate.views.story import RunRecords, Story
@@ -48,6 +49,8 @@ class RunHistory(msgspec.Struct, frozen=True, rename="camel"):
     """The tasks of the plan, as the run last read it."""
     claim_before_held: bool | None = None
     """Whether the last claim of the killed run that it continues held; null: that run judged none."""
+    damaged: Damage | None = None
+    """Lines of its journal that cannot be read or are missing; its rows are what is left."""
 
 
 class Total(msgspec.Struct, frozen=True, rename="camel"):
@@ -62,7 +65,7 @@ class Total(msgspec.Struct, frozen=True, rename="camel"):
     calls_without_cost: int = 0
     """Calls of iterations whose cost is not known; the sums include the part that is known."""
     cost_is_lower_bound: bool = False
-    """Only part of the cost of some calls is known."""
+    """Only part of the cost of some calls is known, or a journal is damaged."""
     tokens: TokenCounts = TokenCounts()
     turns: int = 0
     tools: int = 0
@@ -87,6 +90,8 @@ class Total(msgspec.Struct, frozen=True, rename="camel"):
     longest: float = 0.0
     """The longest call of an iteration."""
     mean: float = 0.0
+    damaged: Damage | None = None
+    """Lines of the journals that cannot be read or are missing: then every sum is at least what it says."""
 
 
 class HistoryView(msgspec.Struct, frozen=True, rename="camel"):
@@ -100,7 +105,7 @@ class HistoryView(msgspec.Struct, frozen=True, rename="camel"):
 def history_of(story: Story, at: float = 0.0) -> RunHistory:
     """The history of one run, of one under way at the moment `at`. Money and tokens of a dry run are made up, so they
     are left out."""
-    rows, other, started = story.rows.every(at), story.rows.other, story.state.run
+    rows, other, started = story.rows.every(story.elapsed(at) if at else 0.0), story.rows.other, story.state.run
     if started.dry_run:
         free = {"cost_usd": 0.0, "known_cost_usd": 0.0, "cost_is_lower_bound": False, "tokens": TokenCounts()}
         rows, other = tuple(replace(row, **free) for row in rows), Spending()
@@ -118,6 +123,7 @@ def history_of(story: Story, at: float = 0.0) -> RunHistory:
         started.mode or "loop",
         plan_counts(story.state),
         story.rows.claim_before_held,
+        story.state.damaged,
     )
 
 
@@ -143,6 +149,8 @@ def total(runs: Iterable[RunHistory]) -> Total:
     files = [row.files for row in rows if row.files is not None]
     commits = [row.commits for row in rows if row.commits is not None]
     other = sum(one.other_cost_usd for one in runs)
+    damaged = [one.damaged for one in runs if one.damaged is not None]
+    between = (min(one.first_at for one in damaged), max(one.last_at for one in damaged)) if damaged else ("", "")
     return Total(
         iterations=sum(not row.done_again for row in ended),
         retries=sum(row.done_again for row in rows),
@@ -151,7 +159,7 @@ def total(runs: Iterable[RunHistory]) -> Total:
         other_cost_usd=other,
         calls_without_cost=sum(row.cost_usd is None for row in rows),
         cost_is_lower_bound=any(row.cost_is_lower_bound for row in rows)
-        or any(one.other_cost_is_lower_bound for one in runs),
+        or any(one.other_cost_is_lower_bound or one.damaged for one in runs),
         tokens=_sum_fields(TokenCounts, [row.tokens for row in rows]),
         turns=sum(row.turns for row in rows),
         tools=sum(row.tools for row in rows),
@@ -168,6 +176,7 @@ def total(runs: Iterable[RunHistory]) -> Total:
         claims_held=sum(row.claim_held is True for row in rows),
         longest=max((row.duration for row in ended), default=0.0),
         mean=round(sum(row.duration for row in ended) / len(ended), 3) if ended else 0.0,
+        damaged=Damage(sum(one.lines for one in damaged), *between) if damaged else None,
     )
 
 
@@ -183,7 +192,7 @@ def changed_files(files: FileCounts | None) -> str:
 def total_lines(total: Total) -> list[str]:
     """One figure in each line; what there is none of is left out."""
     known = {
-        "Iterations": f"{total.iterations}{_outcomes(total)}",
+        "Iterations": f"{at_least(str(total.iterations), total.damaged is not None)}{_outcomes(total)}",
         **_work(total),
         "Claims": f"{total.claims}, {total.claims_held} proven" if total.claims else "",
         "Time": duration(total.duration),

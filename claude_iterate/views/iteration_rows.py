@@ -120,7 +120,7 @@ class IterationRows:
 
     def every(self, at: float = 0.0) -> tuple[Row, ...]:
         """All rows. That of the call under way is the last, with what is known of it; it has lasted until the moment
-        `at`, or until its last sign of life."""
+        `at` of the run's own clock, or until its last sign of life."""
         if self._begun is None:
             return tuple(self.ended)
         call = self._state.call or Call(0, 0.0)
@@ -141,12 +141,12 @@ class IterationRows:
 
     def take(self, entry: events.Entry, before: RunState, after: RunState) -> None:
         """One more entry, and the states before and after it."""
-        self._last_at, self._state = max(self._last_at, entry.at), after
+        self._last_at, self._state = max(self._last_at, entry.elapsed), after
         match event := entry.event:
             case events.RunStarted(resumed=events.Resumed() as killed):
                 self._retries_before = killed.iterations + 1, killed.streaks.retries
             case events.IterationStarted():
-                self._began = self._last_at = entry.at
+                self._began = self._last_at = entry.elapsed
                 self._begun = Row(
                     self._run,
                     event.number,

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from claude_iterate.core.formats import one_line
 from claude_iterate.core.rules.next_steps import rename_workspace
+from claude_iterate.core.state.run_state import Damage
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.views.history_view import Total
 from claude_iterate.views.story import Now, RunRecords, Story
@@ -45,6 +46,8 @@ class JournalView(msgspec.Struct, frozen=True, rename="camel"):
     run: str
     log: str | None
     entries: tuple[dict[str, Any], ...]
+    damaged: Damage | None = None
+    """Lines that cannot be read or are missing."""
 
 
 def run_view(layout: Layout, story: Story, at: float | None = None) -> RunView:
@@ -56,7 +59,7 @@ def run_view(layout: Layout, story: Story, at: float | None = None) -> RunView:
     if over or story.last is None:
         return view
     until = at if at is not None else story.last.at
-    took = round(max(0.0, until - state.started_at) + state.elapsed_before, 3)
+    took = round(story.elapsed(until) + state.elapsed_before, 3)
     return replace(view, now=story.now(at) if at is not None else None, duration=took)
 
 
@@ -77,10 +80,11 @@ def runs(layout: Layout) -> RunsView:
 
 
 def journal(layout: Layout, run: str, most: int | None = None) -> JournalView:
-    """The entries of a run, or its last ones; lines that are not JSON objects are left out."""
+    """The entries of a run, or its last ones, and what is damaged in its journal."""
     log = log_of(layout, run)
-    rows = journal_reader.JournalFollower(layout.journal(run)).documents()
-    return JournalView(layout.name, run, str(log) if log else None, tuple(deque(rows, maxlen=most)))
+    journal = journal_reader.JournalFollower(layout.journal(run))
+    rows = tuple(deque(journal.documents(), maxlen=most))
+    return JournalView(layout.name, run, str(log) if log else None, rows, journal.damage)
 
 
 def last_run(layout: Layout) -> str | None:

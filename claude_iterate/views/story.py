@@ -1,6 +1,7 @@
 """The story of one run: what its journal says, folded once, for every reader; and the records of a workspace's runs.
 
-`Story.take` gets every entry once, in order; `RunRecords` reads the journals of a workspace. Whether a run is alive is
+`Story.take` gets every entry once, in order; `Story.follow` reads them from a journal, with what is damaged in it;
+`RunRecords` reads the journals of a workspace. Whether a run is alive is
 not in its journal: the lock knows. Money and tokens of a dry run are made up: `summarise` and `history_of` leave them
 out. Memory does not grow with the journal: it has a row for each iteration, and the last of everything else.
 """
@@ -28,7 +29,7 @@ from claude_iterate.text.event_lines import is_worth_a_line, short_line
 from claude_iterate.text.tool_lines import headline
 from claude_iterate.views.iteration_rows import IterationRows
 from claude_iterate.workspace import journal_reader
-from claude_iterate.workspace.journal_reader import story_entries
+from claude_iterate.workspace.journal_reader import JournalFollower
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.metadata import Metadata
 from claude_iterate.workspace.run_folder import run_lock
@@ -91,7 +92,7 @@ class Story:
         """Seconds of all waits that are over."""
         self.warnings: deque[events.Warned] = deque(maxlen=_WARNINGS)
         self._wait_began: float | None = None
-        """When the wait under way began."""
+        """When the wait under way began, by the run's own clock."""
         self.said = ""
         """Claude's last words, as far as the journal has them."""
         self.heard_at = 0.0
@@ -104,6 +105,11 @@ class Story:
         """These entries, which follow those before."""
         for entry in entries:
             self.take(entry)
+
+    def follow(self, journal: JournalFollower) -> None:
+        """What was added to the journal, and what of it is damaged."""
+        self.take_all(journal.entries())
+        self.state = replace(self.state, damaged=journal.damage)
 
     def take(self, entry: events.Entry) -> None:
         """One more entry."""
@@ -119,11 +125,11 @@ class Story:
             case events.WaitStarted():
                 self.waits.append(WaitView(event.why, moment(entry.at), None, 0.0, ""))
                 self.wait_count += 1
-                self._wait_began = entry.at
+                self._wait_began = entry.elapsed
             case events.WaitEnded():
-                self._end_wait(entry.at, event.by)
+                self._end_wait(entry, event.by)
             case events.RunFinished():
-                self._end_wait(entry.at, "end")
+                self._end_wait(entry, "end")
             case events.Warned():
                 self.warnings.append(event)
             case events.VerificationStarted():
@@ -136,10 +142,10 @@ class Story:
         if is_worth_a_line(event):
             self._recent.append((entry, before, after))
 
-    def _end_wait(self, at: float, by: str) -> None:
+    def _end_wait(self, entry: events.Entry, by: str) -> None:
         if self._wait_began is not None:
-            took = max(0.0, at - self._wait_began)
-            self.waits[-1] = replace(self.waits[-1], ended=moment(at), duration=round(took, 3), by=by)
+            took = max(0.0, entry.elapsed - self._wait_began)
+            self.waits[-1] = replace(self.waits[-1], ended=moment(entry.at), duration=round(took, 3), by=by)
             self.waited, self._wait_began = self.waited + took, None
 
     @property
@@ -149,7 +155,7 @@ class Story:
 
     def waited_by(self, at: float) -> float:
         """Seconds of all waits up to the moment `at`; one under way has lasted until then."""
-        return self.waited + (max(0.0, at - self._wait_began) if self._wait_began is not None else 0.0)
+        return self.waited + (max(0.0, self.elapsed(at) - self._wait_began) if self._wait_began is not None else 0.0)
 
     @property
     def recent(self) -> list[Happening]:
@@ -205,8 +211,11 @@ class RunRecords:
     def story(self, run: str) -> Story:
         """The story of one run. One whose journal has lost its beginning has not `started`."""
         if run not in self._stories:
+            journal = self.layout.journal(run)
             # Of a run without an end the last part is read whole: there stands what its last call did.
-            self._stories[run] = Story(run, story_entries(self.layout.journal(run), _END))
+            whole = 0 if journal_reader.has_finished(journal) else _END
+            self._stories[run] = story = Story(run)
+            story.follow(JournalFollower(journal, whole))
         return self._stories[run]
 
     def newest(self, purposes: Collection[str] = ()) -> Story | None:

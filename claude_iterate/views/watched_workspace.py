@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from msgspec.structs import replace
 
-from claude_iterate.core.formats import age, clip, cost, duration, moment, one_line
+from claude_iterate.core.formats import age, at_least, clip, cost, duration, moment, one_line
 from claude_iterate.core.rules import breaker
 from claude_iterate.core.rules.endings import with_words
 from claude_iterate.core.rules.next_steps import KILLED, continue_command, rename_workspace
@@ -15,7 +15,7 @@ from claude_iterate.core.state.condition import condition, items_done, recorded_
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.tones import Line, Tone, state_words, tone, tone_of_line
 from claude_iterate.text import local_times
-from claude_iterate.text.run_lines import WAITS
+from claude_iterate.text.run_lines import WAITS, describe_damage
 from claude_iterate.views.settings_view import short_count
 from claude_iterate.views.story import Story
 from claude_iterate.views.workspace_view import COPIED, state_of
@@ -96,7 +96,7 @@ class WatchedWorkspace:
         seen = Seen(layout.name, alive=holder is not None and self._run in {"", held}, notes=len(notes.names(layout)))
         if self._journal is None:
             return seen
-        self._story.take_all(self._journal.entries())
+        self._story.follow(self._journal)
         seen = replace(seen, story=self._story)
         if seen.alive or self._run or self._story.state.run.dry_run:
             return seen
@@ -158,7 +158,7 @@ def _head(seen: Seen, story: Story, at: float) -> list[Line]:
     else:
         cause, step = ending(seen)
         found += [Line(cause), *([Line(f"Next: {step}")] if step else [])]
-    return found
+    return [*found, *([Line(damage, "warning")] if (damage := describe_damage(state.damaged)) else [])]
 
 
 def ending(seen: Seen) -> tuple[str, str]:
@@ -189,11 +189,12 @@ def figures(story: Story, notes_waiting: int) -> list[tuple[str, str]]:
     """What a run cost and did so far, and how many notes the next iteration finds; what there is none of is left
     out."""
     state, work, context = story.state, story.state.work, story.state.session.context
-    tools = sum(row.tools for row in story.rows.every())
+    tools, damaged = sum(row.tools for row in story.rows.every()), state.damaged is not None
+    tokens = state.spent.tokens.total if not state.run.dry_run else 0
     found = {
         "Cost": "none: a dry run" if state.run.dry_run else cost_so_far(state),
-        "Tokens": "" if state.run.dry_run else short_count(state.spent.tokens.total),
-        "Iterations": str(state.iterations),
+        "Tokens": at_least(short_count(tokens), damaged) if tokens else "",
+        "Iterations": at_least(str(state.iterations), damaged) if state.iterations else "",
         "Notes waiting": str(notes_waiting),
         "Files changed": str(work.files_changed),
         "Commits": str(work.commits),

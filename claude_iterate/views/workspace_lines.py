@@ -12,7 +12,7 @@ from claude_iterate.core.tones import UNPROVEN, Line, state_words, tone
 from claude_iterate.system.files import near
 from claude_iterate.text import local_times
 from claude_iterate.text.proof_lines import SHOWN, check_result, describe_changes, review_result, tail
-from claude_iterate.text.run_lines import WAITS
+from claude_iterate.text.run_lines import WAITS, describe_damage
 from claude_iterate.views.history_view import lost_journals, work_line
 from claude_iterate.views.run_view import RunView
 from claude_iterate.views.settings_view import as_words, short_count
@@ -241,17 +241,22 @@ def _last_run(view: WorkspaceView, now: float) -> Iterator[Line]:
     mode = f" ({run.mode} mode)" if run.mode != view.mode else ""
     mode += ", before the reset" if view.is_reset else ""
     yield _dim(f"{title}{mode}: {run.id}, began {local_times.when(run.started or '', now)}")
+    damaged = run.totals.damaged if run.totals is not None else run.damaged
     paid = formats.cost(run.cost_usd, run.cost_is_lower_bound)
     cost = f", {paid}" if run.cost_usd else ", cost not known" if run.cost_is_lower_bound else ""
     most = f" of at most {run.max_iterations}" if run.max_iterations else ""
     so_far = " so far" if run.now is not None else ""
-    yield _dim(f"  {formats.plural(run.iterations, 'iteration')}{most}, {formats.duration(run.duration)}{cost}{so_far}")
+    iterations = formats.at_least(formats.plural(run.iterations, "iteration"), damaged is not None)
+    yield _dim(f"  {iterations}{most}, {formats.duration(run.duration)}{cost}{so_far}")
+    if damaged is not None:
+        yield Line(describe_damage(damaged), sign="warning")
     if run.totals is not None and (work := work_line(run.totals)):
         yield _dim(f"  {work}")
     tokens = run.tokens
     if tokens.total:
+        least = formats.at_least("", damaged is not None)
         yield _dim(
-            f"  Tokens: {short_count(tokens.input)} in, {short_count(tokens.output)} out,"
+            f"  Tokens: {least}{short_count(tokens.input)} in, {short_count(tokens.output)} out,"
             f" {short_count(tokens.cache_read)} read from the cache, {short_count(tokens.cache_creation)} written to it"
         )
     if run.worktree is not None:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from claude_iterate.core.events import Carried, ProofDefined, Resumed, Trip
 from claude_iterate.core.state.carry_over import carry_over, resume_from
-from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.state.run_state import Damage, RunState
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace import journal_reader, metadata, task_file
 from claude_iterate.workspace.layout import Layout
@@ -33,6 +33,8 @@ class Inheritance(msgspec.Struct, frozen=True):
     defined: ProofDefined | None = None
     reset_by: str = ""
     """What made the breaker's counters begin again since: the command `reset`, or other `instructions`."""
+    damaged: Damage | None = None
+    """Lines that the journal of the killed run lacks: what is taken over from it may lack something, too."""
 
     @property
     def trip(self) -> Trip | None:
@@ -129,7 +131,7 @@ def _resume(layout: Layout, newest: str, state: RunState, unfinished: _Unfinishe
             f" run {run}.",
             f"Wait for that one; or start again here: claude-iterate reset {layout.name}, then run it.",
         )
-    resumed = resume_from(run, before, journal_reader.age(layout.journal(run)))
+    resumed = resume_from(run, before, before.elapsed)
     carried = replace(before.run.carried, report=None if redefined else carry_over(before).report)
     if run != newest:
         handed = _totals_after(state)
@@ -142,4 +144,5 @@ def _resume(layout: Layout, newest: str, state: RunState, unfinished: _Unfinishe
         resumed = replace(resumed, findings=findings)
         if redefined:
             resumed = replace(resumed, last_status=None, claim=replace(resumed.claim, proof=None))
-    return Inheritance(carried, resumed, killed, reset_by=_reset_cause(layout, carry_over(before), False))
+    reset_by = _reset_cause(layout, carry_over(before), False)
+    return Inheritance(carried, resumed, killed, reset_by=reset_by, damaged=before.damaged)

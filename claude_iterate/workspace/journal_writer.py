@@ -8,11 +8,12 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO
 
 import msgspec
+from msgspec.structs import replace
 
 from claude_iterate.core import events
 from claude_iterate.core.abridgement import FLOODS, Floods, abridge
@@ -54,6 +55,8 @@ class JournalWriter:
     On a full disk, entries that could not be written are kept and tried again. `secure` says whether there is enough
     space to record how the next call ends. Claude's words may be left out then, milestones never.
 
+    The numbers go on from that of the first entry: what is left out on purpose leaves no gap, so a gap is a damage.
+
     A journal that was deleted, replaced or emptied (`git stash`, `rm`) is put back before a milestone is written, while
     Claude does not work: a file that appears between `git stash` and `git stash pop` would be in git's way.
     `is_ours` says whether the folder of the workspace is still that of the run.
@@ -82,6 +85,7 @@ class JournalWriter:
         self._reported = False
         self._torn = False
         self._left_out = 0
+        self._next = 0
         self._milestone = False
         self._folders_synced = False
         self._floods = Floods()
@@ -98,7 +102,12 @@ class JournalWriter:
                 kept += self._floods.thin_out(entry)
             else:
                 kept.append(abridge(entry))
-        self._buffer += self._encode_lines(kept)
+        self._take(kept)
+
+    def _take(self, entries: Sequence[events.Entry]) -> None:
+        for entry in entries:
+            self._next = (self._next or entry.seq) + 1
+            self._buffer += self._encode_lines([replace(entry, seq=self._next - 1)])
 
     def write_out(self) -> None:
         """Write all entries. Never raises; the first failure is reported once."""
@@ -147,7 +156,7 @@ class JournalWriter:
 
     def close(self) -> None:
         """Write, flush and close; report what is missing."""
-        self._buffer += self._encode_lines(self._floods.rest())
+        self._take(self._floods.rest())
         self._write_with_reserve()
         self.sync()
         self._reserve.give_back()
@@ -200,6 +209,10 @@ class JournalWriter:
         # A line that is half on disk must be completed, whatever it is.
         kept = [line for number, line in enumerate(lines) if (self._torn and number == 0) or kind_of(line) not in WORDS]
         self._left_out += len(lines) - len(kept)
+        first = self._next - len(lines)
+        self._next = first + len(kept)
+        for place in range(int(self._torn), len(kept)):
+            kept[place] = b'{"seq":%d%b' % (first + place, kept[place][kept[place].index(b",") :])
         self._buffer = bytearray(b"".join(kept))
 
 

@@ -18,7 +18,7 @@ from claude_iterate.core.rules.next_steps import KILLED, continue_command
 from claude_iterate.core.rules.proof import has_no_verdict
 from claude_iterate.core.state.carry_over import carry_over
 from claude_iterate.core.state.condition import Progress, condition, items_done
-from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.state.run_state import Damage, RunState
 
 
 class TokenCounts(msgspec.Struct, frozen=True, rename="camel"):
@@ -154,6 +154,8 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The killed run that this one continues."""
     log: str
     worktree: WorktreeSummary | None = None
+    damaged: Damage | None = None
+    """Lines of its journal that cannot be read or are missing: then iterations, cost and tokens are at least."""
 
 
 Summary = TypeVar("Summary", bound=RunSummary)
@@ -176,7 +178,7 @@ def summarise(kind: type[Summary], run: str, state: RunState, running: bool, **m
         started=_moment(state.started_at),
         finished=_moment(state.last_at) if over else None,
         updated=_moment(state.last_at),
-        duration=round(max(0.0, state.last_at - state.started_at) + state.elapsed_before, 3),
+        duration=round(state.elapsed + state.elapsed_before, 3),
         iterations=state.iterations,
         max_iterations=started.max_iterations,
         iteration=state.call.number if state.call is not None else 0,
@@ -203,6 +205,7 @@ def summarise(kind: type[Summary], run: str, state: RunState, running: bool, **m
         goes_on_with=started.resumed.run if started.resumed else None,
         log=started.log,
         worktree=_worktree(state),
+        damaged=state.damaged,
         **more,
     )
 

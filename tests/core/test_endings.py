@@ -382,7 +382,7 @@ def test_the_time_of_a_killed_run_counts() -> None:
     state = fold(entries(started, IterationFinished(4, OK)))
     end = run_finished_event(Finish("max_iterations"), state, facts(9, max_iterations=4))
     assert (end.iterations, end.duration) == (4, 109.0)
-    assert summarise(RunSummary, "r", state, running=False).duration == 101.0
+    assert summarise(RunSummary, "r", state, running=False).duration == 102.0
 
 
 def test_a_killed_run_goes_on_with_its_own_command() -> None:

@@ -58,6 +58,8 @@ NOT_HANDED_ON = {
     "started": "it is another run",
     "started_at": "it is another run",
     "last_at": "it is another run",
+    "elapsed": "it is another run",
+    "damaged": "it makes the cost that is handed on a lower bound",
     "last_ended": "a user who says `run` does not want to wait",
     "waiting.ends": "on the clock of the other run",
     "status": "handed on as the report of what is carried",

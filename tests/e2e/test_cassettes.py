@@ -131,6 +131,9 @@ def newer(path: Path) -> None:
         (None, ("--cassette", "1"), "--cassette is for a dry run"),
         (None, ("--dry-run", "--cassette", "7"), "my-task has no run '7'"),
         ("raw", ("--dry-run", "--cassette", "1"), "There is no raw output of the call 0001"),
+        ("cut", ("--dry-run", "--cassette", "1"), "what Claude printed in its call 0001 was cut or replaced"),
+        ("foreign", ("--dry-run", "--cassette", "1"), "what Claude printed in its call 0001 was cut or replaced"),
+        ("journal", ("--dry-run", "--cassette", "1"), "cannot be played: it is damaged: 1 line, from"),
         ("newer", ("--dry-run", "--cassette", "1"), "written by a newer claude-iterate: it has format 99"),
         ("other", ("--dry-run", "--cassette", "{run}"), "my-task has no run"),
         ("mode", ("--dry-run", "--cassette", "1"), "was in loop mode, and this one is in iterative mode"),
@@ -145,6 +148,13 @@ def test_what_cannot_be_played_is_refused(loop: Loop, spoil: str | None, flags: 
     match spoil:
         case "raw":
             raw.unlink()
+        case "cut":
+            raw.write_bytes(raw.read_bytes()[:-10])
+        case "foreign":
+            raw.write_text('{"type": "system"}\n')
+        case "journal":
+            rows = loop.layout.journal(run).read_bytes().splitlines(keepends=True)
+            loop.layout.journal(run).write_bytes(b"".join([*rows[:3], *rows[4:]]))
         case "newer":
             newer(loop.layout.journal(run))
         case "other":

@@ -50,6 +50,22 @@ def test_a_wait_survives_a_kill_and_what_comes_between(loop: Loop, between: list
     assert loop.events("RunFinished")[-1]["iterations"] == 2
 
 
+def test_a_run_that_continues_a_damaged_one_says_so_once(loop: Loop) -> None:
+    """What it takes over is a lower bound from then on."""
+    loop.make()
+    loop.script(UNDONE, LIMITED, WORK)
+    loop.kill(loop.waiting())
+    (path,) = loop.workspace.glob("runs/*/events.ndjson")
+    rows = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(row for row in rows if b'"event":"SessionOpened"' not in row))
+    lost = len(rows) - len(path.read_bytes().splitlines())
+    assert lost
+    goes_on_waiting(loop)
+    said = f", which this run continues, is damaged: {lost} line"
+    assert [said in event["text"] for event in loop.events("Warned")].count(True) == 1
+    assert loop.events("RunStarted")[-1]["resumed"]["cost_is_lower_bound"]
+
+
 def test_every_dollar_is_counted_once_over_a_kill_and_what_comes_between(loop: Loop) -> None:
     """The killed run, `verify` twice, `validate` and the run that goes on: `show` tells the sum of `history --all`."""
     loop.make()

@@ -206,7 +206,7 @@ def test_a_call_without_an_end_is_told_as_far_as_it_came(tmp_path: Path) -> None
     assert (row.outcome, row.tools, row.duration) == ("unfinished", 4, 4.0)
     (row,) = history_of(Story(RUN, found), found[1].at + 60.0).iterations
     assert row.duration == 60.0
-    assert run_view.run_view(place, RunRecords(place).story(RUN)).duration == 5.0
+    assert run_view.run_view(place, RunRecords(place).story(RUN)).duration == 6.0
 
 
 def test_the_plan_counts_where_there_is_one() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from claude_iterate.core.events import (
@@ -144,12 +142,13 @@ def test_the_age_is_that_of_the_last_entry(layout: Layout, torn: bytes) -> None:
     run = played(layout, AssistantText("x" * 100_000), *[AssistantText("y")] * 3)
     with layout.journal(run).open("ab") as file:
         file.write(torn)
-    assert journal_reader.age(layout.journal(run)) == 50.0
+    assert journal_reader.fold_journal(layout, run).elapsed == 50.0
 
 
-def test_a_journal_without_entries_has_no_age(tmp_path: Path) -> None:
+def test_a_journal_without_entries_has_no_age(layout: Layout) -> None:
     """Nor a beginning."""
-    path = tmp_path / "events.ndjson"
+    path = layout.journal("000099-x")
     assert journal_reader.beginning(path) is None
+    path.parent.mkdir(parents=True)
     path.write_bytes(b"\0\0\n")
-    assert (journal_reader.age(path), journal_reader.beginning(path)) == (0.0, None)
+    assert (journal_reader.fold_journal(layout, "000099-x").elapsed, journal_reader.beginning(path)) == (0.0, None)

@@ -26,6 +26,7 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.enums import Kind
 from claude_iterate.workspace import journal_reader, journal_writer
+from claude_iterate.workspace.journal_reader import JournalFollower
 from claude_iterate.workspace.journal_writer import SIZE, JournalWriter
 from claude_iterate.workspace.layout import Layout
 
@@ -113,7 +114,7 @@ class NamelessFile:
 
 
 def record(writer: JournalWriter, *events: Event) -> None:
-    for number, event in enumerate(events):
+    for number, event in enumerate(events, 1):
         writer.append(Entry(number, 1.5, 0.5, event))
     writer.write_out()
 
@@ -159,6 +160,8 @@ def test_claudes_words_do_not_take_the_reserve(tmp_path: Path, monkeypatch: pyte
         "IterationFinished",
     ]
     assert len((tmp_path / "j").read_bytes().splitlines()) == len(found)
+    journal = JournalFollower(tmp_path / "j")
+    assert ([entry.seq for entry in journal.entries()], journal.damage) == (list(range(1, len(found) + 1)), None)
     assert f"leaves out {1000 - found.count('AssistantText')} messages" in said[-1]
 
 
@@ -208,21 +211,22 @@ def test_what_is_lost_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_a_flood_of_garbage_is_counted(tmp_path: Path) -> None:
     """The first hundred lines of a call are kept, then their number and size; the next call begins with zero."""
-    path = tmp_path / "j"
+    path, found = tmp_path / "j", list[Entry]()
     for _ in range(2):
         flood: list[Event] = [*(UnparsedLine("x", 10) for _ in range(500)), AgentExited(0)]
-        written(path, [Entry(number, 0, 0, event) for number, event in enumerate(flood)])
-    found = list(journal_reader.read(path))
+        written(path, [Entry(number, 0, 0, event) for number, event in enumerate(flood, 1)])
+        found += journal_reader.read(path)
+        path.unlink()
     assert len(found) == 2 * 102
     assert found[100].event == UnparsedLine("(400 more such lines; the journal leaves them out)", 4000)
-    assert found[100].seq == 499
+    assert [entry.seq for entry in found[:102]] == list(range(1, 103))
     assert found[203].event == AgentExited(0)
 
 
 def test_a_flood_without_an_end_is_counted_as_well(tmp_path: Path) -> None:
     """The run was ended in the middle of the call."""
     path = tmp_path / "j"
-    written(path, [Entry(number, 0, 0, UnparsedLine("x", 10)) for number in range(500)])
+    written(path, [Entry(number, 0, 0, UnparsedLine("x", 10)) for number in range(1, 501)])
     assert list(journal_reader.read(path))[-1].event.text.startswith("(400 more such lines")  # type: ignore[union-attr]
 
 

@@ -10,10 +10,10 @@ import click
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.events.enums import Kind
-from claude_iterate.core.formats import cost, duration, plural
+from claude_iterate.core.formats import at_least, cost, duration, plural
 from claude_iterate.core.tones import Tone
 from claude_iterate.text import local_times
-from claude_iterate.text.run_lines import describe_tests
+from claude_iterate.text.run_lines import describe_damage, describe_tests
 from claude_iterate.views import history_view, run_view
 from claude_iterate.views.history_view import (
     HistoryView,
@@ -93,6 +93,9 @@ def command(
         output.note(f"{name} has no history yet. Start one: claude-iterate run {name}")
     if lost:
         output.warn(lost_journals(lost))
+    for told in () if output.wants_json() else view.runs:
+        if damage := describe_damage(told.damaged):
+            output.warn(f"Run {short_id(told.id)} is {damage}")
 
 
 def _print(view: HistoryView, whole: bool, wide: bool, totals: bool) -> None:
@@ -111,7 +114,7 @@ def _print(view: HistoryView, whole: bool, wide: bool, totals: bool) -> None:
     if total.other_cost_usd or others:
         in_all = cost(total.cost_usd, total.cost_is_lower_bound)
         output.result(f"Reviews and other calls: {cost(total.other_cost_usd, others)}; in all {in_all}")
-    if total.cost_is_lower_bound:
+    if others or any(row.cost_is_lower_bound for told in view.runs for row in told.iterations):
         calls = plural(total.calls_without_cost, "call") if total.calls_without_cost else "Some calls"
         output.note(f"{calls} without a reported cost: still at work, or ended before Claude reported it.")
         output.note("What its messages cost at least is counted, where the price of the model is known.")
@@ -185,15 +188,16 @@ def _counts(figures: Row | Total) -> dict[str, str]:
 
 def _sums(view: HistoryView) -> dict[str, str]:
     total = view.total
-    at_least = any(row.cost_is_lower_bound for told in view.runs for row in told.iterations)
+    damaged = total.damaged is not None
+    partly = damaged or any(row.cost_is_lower_bound for told in view.runs for row in told.iterations)
     again = f", {total.retries} done again" if total.retries else ""
     return {
         **dict.fromkeys(_ORDER, ""),
         "#": "total",
         "TOOK": duration(total.duration),
-        "COST": cost(total.cost_usd - total.other_cost_usd, at_least),
-        **_counts(total),
+        "COST": cost(total.cost_usd - total.other_cost_usd, partly),
+        **{name: at_least(text, damaged) for name, text in _counts(total).items()},
         "FILES": changed_files(total.files),
         "COMMITS": "" if total.commits is None else str(total.commits),
-        "OUTCOME": f"{plural(total.iterations, 'iteration')}{again}",
+        "OUTCOME": at_least(f"{plural(total.iterations, 'iteration')}{again}", damaged),
     }

@@ -13,11 +13,13 @@ import click
 
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
+from claude_iterate.core.formats import at_least
 from claude_iterate.core.redact import LineCleaner, Redactor
 from claude_iterate.core.sanitize import sanitize_json
 from claude_iterate.core.tones import state_words
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.text import local_times
+from claude_iterate.text.run_lines import describe_damage
 from claude_iterate.views import run_view
 from claude_iterate.views.run_view import RunView
 from claude_iterate.workspace.journal_reader import JournalFollower
@@ -84,6 +86,9 @@ def _print_runs(layout: Layout) -> None:
         output.note(f"{layout.name} has no recorded runs.")
     else:
         output.table([_row(run, time.time()) for run in view.runs], ("RUN", "WHAT", "STARTED", "ITERATIONS", "ENDED"))
+    for run in view.runs:
+        if damage := describe_damage(run.damaged):
+            output.warn(f"Run {run.id} is {damage}")
     known = {run.log for run in view.runs}
     for path in view.logs:
         if path not in known:
@@ -92,7 +97,7 @@ def _print_runs(layout: Layout) -> None:
 
 def _row(run: RunView, now: float) -> tuple[str, ...]:
     what = f"{run.purpose}, dry run" if run.dry_run else run.purpose
-    iterations = str(run.iterations) if run.purpose == "run" else ""
+    iterations = at_least(str(run.iterations), run.damaged is not None) if run.purpose == "run" else ""
     return run.id, what, local_times.when(run.started or "", now), iterations, state_words(run.reason or run.state)
 
 

@@ -11,7 +11,9 @@ from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.redact import redactor_for
 from claude_iterate.operations.replay import LONGEST, load_replay
+from claude_iterate.text.run_lines import describe_damage
 from claude_iterate.views import run_view
+from claude_iterate.workspace import journal_reader
 from claude_iterate.workspace.run_folder import run_lock
 
 _LEVELS = ("quiet", "progress", "verbose")
@@ -75,6 +77,8 @@ def command(
         raise run_view.nothing_to_show(layout)
     settings = project.settings_for(layout).settings
     shown = load_replay(layout, chosen, number, level or "", redactor_for(project.environ, settings))
+    if damage := describe_damage(journal_reader.fold_journal(layout, chosen).damaged):
+        output.warn(f"Run {chosen} is {damage}")
     if missing := shown.missing:
         output.note(missing)
     if speed is not None:

@@ -99,9 +99,8 @@ Event = RunEvent | SteeringEvent | IterationEvent | CallEvent | WorkEvent | Proo
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """An event in its place: `seq` counts from 1, with a gap where a flood was thinned out or a full disk left no room
-    for Claude's words; `at` is wall time (epoch seconds, UTC), `elapsed` the time since the run began, on a clock that
-    never jumps."""
+    """An event in its place: `seq` counts from 1, in a journal without a gap, so that a lost line is noticed; `at` is
+    wall time (epoch seconds, UTC), `elapsed` the time since the run began, on a clock that never jumps."""
 
     seq: int
     at: float

@@ -48,7 +48,7 @@ def reduce(state: RunState, entry: Entry) -> RunState:
             state = replace(state, call=call)
     kind = type(entry.event)
     step = _STEPS.get(kind) if kind not in _PRINTED else None
-    return state if step is None else replace(step(state, entry.event, entry), last_at=entry.at)
+    return state if step is None else replace(step(state, entry.event, entry), last_at=entry.at, elapsed=entry.elapsed)
 
 
 def _on_run_started(state: RunState, event: events.RunStarted, entry: Entry) -> RunState:

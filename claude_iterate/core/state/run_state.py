@@ -28,6 +28,15 @@ class Plans(msgspec.Struct, frozen=True):
     before: str = ""
 
 
+class Damage(msgspec.Struct, frozen=True, rename="camel"):
+    """Lines of a journal that cannot be read, are missing or stand in the wrong place: how many, and the moments
+    between which they were written. What they counted is missing, so every sum is at least what it says."""
+
+    lines: int
+    first_at: str
+    last_at: str
+
+
 _NOT_STARTED = events.RunStarted("", "", "", 0, 0, "", "", ())
 
 
@@ -37,6 +46,10 @@ class RunState(Standing, frozen=True, kw_only=True):
     started: events.RunStarted | None = None
     started_at: float = 0.0
     last_at: float = 0.0
+    elapsed: float = 0.0
+    """The run's own clock at that moment: it never jumps."""
+    damaged: Damage | None = None
+    """What of the journal could not be read; None: nothing, or the state does not come from one."""
     call: Call | None = None
     last_ended: float = 0.0
     status: Status | None = None
@@ -112,7 +125,8 @@ class RunState(Standing, frozen=True, kw_only=True):
     @property
     def spent(self) -> Spending:
         """What the run cost and used so far, the call under way included."""
-        return Spending(self.cost_usd, self.tokens, self.cost_is_lower_bound) + self.spending
+        at_least = self.cost_is_lower_bound or self.damaged is not None
+        return Spending(self.cost_usd, self.tokens, at_least) + self.spending
 
     @property
     def total_iterations(self) -> int:

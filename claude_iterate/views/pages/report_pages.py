@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from claude_iterate.core.formats import cost, duration, one_line
+from claude_iterate.core.formats import at_least, cost, duration, one_line
 from claude_iterate.text import local_times
+from claude_iterate.text.run_lines import describe_damage
 from claude_iterate.views.night_report import Diffstat, FileView, NightReport, RunOfTask
 from claude_iterate.views.pages import drawn_page
 from claude_iterate.views.pages.charts import draw_charts, row_words
@@ -47,16 +48,17 @@ def _figures(report: NightReport) -> list[tuple[str, str]]:
     alone = len(report.parts) == 1
     count = run.iterations if run.dry_run else total.iterations
     most = f" of {run.max_iterations}" if run.max_iterations and alone else ""
-    began = report.parts[0].started
+    began, damage = report.parts[0].started, total.damaged or run.damaged  # sums leave out dry runs
     found = {
         "Runs": "" if alone else str(len(report.parts)),
-        "Iterations": f"{count}{most}",
+        "Iterations": f"{at_least(str(count), damage is not None)}{most}",
         "Items": f"{run.progress.completed}/{run.progress.total}" if run.progress is not None else "",
         "Work": duration(total.duration),
         "Waits": duration(report.waited) if report.waits else "",
         "Cost": cost(total.cost_usd, total.cost_is_lower_bound),
-        "Tokens": short_count(total.tokens.total) if total.tokens.total else "",
+        "Tokens": at_least(short_count(total.tokens.total), damage is not None) if total.tokens.total else "",
         "Began": local_times.whole(began) if began else "not known",
+        "Journal": describe_damage(damage),
         "Ended": local_times.whole(run.finished) if run.finished else "not yet",
     }
     return [(name, text) for name, text in found.items() if text]

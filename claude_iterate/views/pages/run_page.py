@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from claude_iterate.core.formats import duration
 from claude_iterate.core.redact import Redactor
 from claude_iterate.core.state.condition import items_done
+from claude_iterate.text.run_lines import describe_damage
 from claude_iterate.views import watched_workspace
 from claude_iterate.views.history_view import history_of
 from claude_iterate.views.pages import charts
@@ -154,6 +155,7 @@ def _head(picture: RunPicture, story: Story) -> dict[str, Any]:
         "until": round(state.wait.until, 1) if live and state.wait is not None else 0,
         "cause": cause,
         "next": step,
+        "damaged": describe_damage(state.damaged),
     }
 
 
