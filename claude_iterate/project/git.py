@@ -14,6 +14,7 @@ import subprocess
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import IO
 
 OPTIONS = (
     "core.hooksPath=/dev/null",
@@ -99,14 +100,16 @@ class Git:
             "GIT_CONFIG_VALUE_0": "0",
         }
 
-    def ask(self, *words: str, index: str = "", given: bytes = b"") -> bytes:
-        """What a call prints. `index` takes the place of the repository's own index."""
+    def ask(self, *words: str, index: str = "", given: bytes | IO[bytes] = b"") -> bytes:
+        """What a call prints. `index` takes the place of the repository's own index; `given` is what it reads."""
         options = [*(word for option in OPTIONS for word in ("-c", option)), *self._options_against_filters()]
         environ = self._environ | ({"GIT_INDEX_FILE": index} if index else {})
         pipe = subprocess.PIPE
+        text = given if isinstance(given, bytes) else None
+        source = pipe if isinstance(given, bytes) else given
         try:
             process = subprocess.Popen(
-                ["git", *options, *words], cwd=self.folder, env=environ, stdin=pipe, stdout=pipe, stderr=pipe
+                ["git", *options, *words], cwd=self.folder, env=environ, stdin=source, stdout=pipe, stderr=pipe
             )
         except OSError as error:
             gone = not os.path.isdir(self.folder)
@@ -116,7 +119,7 @@ class Git:
         if self._given_up:  # it may have missed this one
             process.kill()
         try:
-            printed, errors = process.communicate(given, max(0.001, self._until - time.monotonic()))
+            printed, errors = process.communicate(text, max(0.001, self._until - time.monotonic()))
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
