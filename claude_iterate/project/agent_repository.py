@@ -58,10 +58,14 @@ class Taken(msgspec.Struct, frozen=True):
 
 
 class AgentRepository:
-    """The repository of one work tree for one run. `place` is the user's folder of git, which it covers inside."""
+    """The repository of one work tree for one run. `place` is the user's folder of git, which it covers inside;
+    `within` is the work tree around a submodule."""
 
-    def __init__(self, top: Path, folder: Path, workspace: str, environ: Mapping[str, str]) -> None:
+    def __init__(
+        self, top: Path, folder: Path, workspace: str, environ: Mapping[str, str], within: Path | None = None
+    ) -> None:
         self.top = top
+        self._within = within
         self.folder = folder
         self._workspace = workspace
         self._git = Git(str(top), environ, filters=False)
@@ -74,6 +78,15 @@ class AgentRepository:
         """The folder of git that Claude gets."""
         return self.folder / "repository"
 
+    @property
+    def is_left(self) -> bool:
+        """A run that was killed worked in it: what it committed is not taken in yet."""
+        return (self.folder / _STATE).is_file()
+
+    def remove(self) -> None:
+        """Everything in it was taken in."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
     def mounts(self) -> Iterator[tuple[str, str, str]]:
         """What stands where inside: its path here, its path there, and `read` or `write`."""
         yield str(self.repository), str(self.place), "write"
@@ -82,11 +95,16 @@ class AgentRepository:
         for name in _SHARED:
             if (self._common / name).is_dir():
                 yield str(self._common / name), str(self.place / name), "read"
+        if self.place != self.top / ".git":  # a file names it; what is mounted cannot be renamed, nor can its folders
+            yield str(self.top / ".git"), str(self.top / ".git"), "read"
+            around = [self.top, *self.top.parents] if self._within is not None else []
+            pinned = (folder for folder in around if self._within in folder.parents)
+            yield from ((str(folder), str(folder), "write") for folder in pinned)
 
     def make(self) -> None:
         """Make it as the user's is now. Nothing of Claude's is in it yet."""
         target = self.repository
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self.remove()
         for name in ("objects/info", "refs", "info", _BORROWED, *_SHARED):
             (target / name).mkdir(parents=True, exist_ok=True)
         (target / "objects" / "info" / "alternates").write_text(f"../{_BORROWED}\n")
@@ -257,10 +275,12 @@ def find_repositories(root: Path, folder: Path, workspace: str, environ: Mapping
     """The repository that the project is in, and those of its submodules, outer ones first; none without git."""
     found: list[AgentRepository] = []
     with contextlib.suppress(GitProblem):
-        waiting = [Path(Git(str(root), environ, filters=False).line("rev-parse", "--show-toplevel"))]
-        for top in waiting:  # grows while it is read
-            found.append(AgentRepository(top, folder / str(len(found)), workspace, environ))
-            waiting += list(_submodules(top, environ))[: _MOST - len(waiting)]
+        waiting: list[tuple[Path, Path | None]] = [
+            (Path(Git(str(root), environ, filters=False).line("rev-parse", "--show-toplevel")), None)
+        ]
+        for top, within in waiting:  # grows while it is read
+            found.append(AgentRepository(top, folder / str(len(found)), workspace, environ, within))
+            waiting += [(inner, top) for inner in _submodules(top, environ)][: _MOST - len(waiting)]
     return found
 
 
