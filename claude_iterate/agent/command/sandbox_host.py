@@ -22,12 +22,12 @@ from claude_iterate.agent.command.sandbox import SYSTEM, Sandbox
 from claude_iterate.core.settings.declared import SandboxSettings, Settings
 from claude_iterate.errors import UsageProblem
 
-_KEPT_OF_CLAUDE = (
+KEPT_OF_CLAUDE = (
     *("settings.json", "settings.local.json", "CLAUDE.md"),
     *("agents", "commands", "skills", "plugins", "hooks"),
 )
 """Of Claude's own folder: what a Claude outside would act on."""
-_KEPT_IN_PROJECT = (".claude-iterate.toml", ".claude-iterate.json", ".claude", ".mcp.json")
+KEPT_IN_PROJECT = (".claude-iterate.toml", ".claude-iterate.json", ".claude", ".mcp.json")
 """What decides how the next run, or a Claude outside, works in this project."""
 KINDS = ("bwrap", "docker", "podman")
 _PATIENCE = 30.0
@@ -116,7 +116,7 @@ def make_sandbox(settings: Settings, environ: Mapping[str, str], root: Path, pro
         writable=tuple(writable),
         readable=(*_existing([*shown.readable, root]), *readable, *_configured_mounts(asked, home, "")),
         of_claude=tuple(_existing([config, *login])),
-        kept_of_claude=tuple(_existing(config / name for name in _KEPT_OF_CLAUDE)),
+        kept_of_claude=tuple(_existing(config / name for name in KEPT_OF_CLAUDE)),
         relay=("python3" if container else sys.executable, "-I", "-S", str(Path(sandbox_network.__file__).resolve())),
         user=f"{os.getuid()}:{os.getgid()}",
     )
@@ -125,7 +125,7 @@ def make_sandbox(settings: Settings, environ: Mapping[str, str], root: Path, pro
 
 def show(sandbox: Sandbox, shown: Shown) -> Sandbox:
     """The same with more of the project. In each folder to write, what decides about later runs can only be read."""
-    kept = [folder / name for folder in shown.writable for name in _KEPT_IN_PROJECT]
+    kept = [folder / name for folder in shown.writable for name in KEPT_IN_PROJECT]
     return replace(
         sandbox,
         writable=(*sandbox.writable, *_existing(shown.writable)),
@@ -178,11 +178,16 @@ def _configured_mounts(asked: SandboxSettings, home: str, mark: str) -> list[str
     return _existing(found)
 
 
+def claude_folder(environ: Mapping[str, str]) -> Path:
+    """Where Claude Code has its settings, its login and its sessions."""
+    return Path(environ.get("CLAUDE_CONFIG_DIR") or Path(_home(environ), ".claude"))
+
+
 def _config_of_claude(environ: Mapping[str, str], home: str) -> tuple[Path, list[Path]]:
     """Claude's own folder, made as Claude would make it: sessions in a folder that is not there would be lost. And the
     file beside the usual one that has the login."""
     named = environ.get("CLAUDE_CONFIG_DIR")
-    folder = Path(named) if named else Path(home, ".claude")
+    folder = claude_folder({**environ, "HOME": home})
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, parents=bool(named), exist_ok=True)
     return folder, [] if named else [Path(home, ".claude.json")]
