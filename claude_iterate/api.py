@@ -32,7 +32,7 @@ from claude_iterate.views.workspace_view import ListingView, WorkspaceView
 from claude_iterate.workspace import project as projects
 from claude_iterate.workspace.journal_reader import JournalFollower
 from claude_iterate.workspace.layout import Layout, project_root
-from claude_iterate.workspace.run_folder import notes, run_lock
+from claude_iterate.workspace.run_folder import control, notes, run_lock
 
 __all__ = [
     "Entry",
@@ -154,8 +154,8 @@ class Workspace:
     def ask(self, verb: str, *, now: bool = False) -> Reply:
         """Ask the run under way to `pause`, `resume`, `stop` (with `now`: at once), `skip`, `reboot` or `retry`; its
         answer."""
-        if verb not in steering.VERBS:
-            raise UsageProblem(f"A run cannot be asked to {verb!r}.", f"It can {', '.join(steering.VERBS)}.")
+        if verb not in control.VERBS:
+            raise UsageProblem(f"A run cannot be asked to {verb!r}.", f"It can {', '.join(control.VERBS)}.")
         return steering.ask(self._layout, verb, now)
 
     def note(self, text: str) -> str:

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 import msgspec
-from jinja2 import FunctionLoader, StrictUndefined, TemplateError, TemplateNotFound, TemplateSyntaxError
+from jinja2 import FunctionLoader, StrictUndefined, TemplateError, TemplateSyntaxError
 from jinja2.runtime import Context
 from jinja2.sandbox import SandboxedEnvironment
 
@@ -23,14 +23,16 @@ _NEEDED = {"instructions": "<instructions>\n{}\n</instructions>", "status_instru
 """What every iteration has to say, and the form in which it is appended."""
 
 
-class IterationPrompts(msgspec.Struct, frozen=True):
-    """The texts of one iteration: what is appended to the system prompt, what goes in on stdin, and the part
-    of it that says how to report. `appended`: variables without which an iteration makes no sense, and which no prompt
-    of the user asks for; their texts are at the end."""
+class Texts(msgspec.Struct, frozen=True):
+    """The texts of one call: what is appended to the system prompt, and what goes in on stdin. Of an iteration also the
+    parts of it that the log shows once, and the names of the notes in it. `appended`: variables without which an
+    iteration makes no sense, and which no prompt of the user asks for; their texts are at the end."""
 
     system: str
     user: str
-    status_instructions: str
+    instructions: str = ""
+    status_instructions: str = ""
+    notes: tuple[str, ...] = ()
     appended: tuple[str, ...] = ()
 
 
@@ -64,12 +66,10 @@ class Prompts:
         except TemplateSyntaxError as problem:
             raise _complaint(problem.filename or name, problem.lineno, problem, values) from problem
         except (TemplateError, *_EXPRESSION_ERRORS) as error:
-            if isinstance(error, TemplateNotFound) and error.name == name:
-                self.find(name)
-            file, line = _place(error.__traceback__) or (str(self.find(name)), 1)
+            file, line = _place(error.__traceback__) or (str(self.find(name) or name), 1)
             raise _complaint(file, line, error, values) from error
 
-    def iteration_prompts(self, values: Mapping[str, object]) -> IterationPrompts:
+    def iteration_prompts(self, values: Mapping[str, object]) -> Texts:
         """The prompts of an iteration. The user prompt never begins with `/` or `-`: Claude Code would take it
         for a command or an option."""
         status = str(values.get("status_instructions") or "") or self.render("status-instructions", values)
@@ -83,19 +83,10 @@ class Prompts:
             user = f"{user.rstrip()}\n\n{needed[name]}"
         if user.lstrip().startswith(("/", "-")):
             user = "The task:\n\n" + user
-        return IterationPrompts(system, user, status, tuple(missing))
+        return Texts(system, user, status_instructions=status, appended=tuple(missing))
 
-    def find(self, name: str) -> Path:
+    def find(self, name: str) -> Path | None:
         """The file that `render` uses for this name."""
-        path = self._locate(name)
-        if path is None:
-            raise ExpectedError(
-                f"There is no prompt '{name}' for the mode '{self._mode}'.",
-                f"Write {name}.md in one of: {', '.join(str(folder) for folder in self._folders)}.",
-            )
-        return path
-
-    def _locate(self, name: str) -> Path | None:
         *own, shipped = [(folder / self._mode / f"{name}.md", folder / f"{name}.md") for folder in self._folders]
         found = [path for paths in own for path in paths if path.is_file()]
         return next((path for path in (*found, *shipped) if path in found or path in self._shipped), None)
@@ -105,7 +96,7 @@ class Prompts:
         name = name.removesuffix(".md")
         if Path(name).is_absolute() or ".." in Path(name).parts:
             return None
-        path = self._locate(name)
+        path = self.find(name)
         if path is None:
             return None
         try:
@@ -113,7 +104,7 @@ class Prompts:
         except (OSError, UnicodeDecodeError) as problem:
             hint = "Fix it, or remove it to use the shipped one."
             raise ExpectedError(f"Cannot read the prompt {path}: {problem}.", hint) from problem
-        return source, str(path), lambda: path in self._shipped and self._locate(name) == path
+        return source, str(path), lambda: path in self._shipped and self.find(name) == path
 
 
 def shipped_folder() -> Path:

@@ -27,12 +27,12 @@ from claude_iterate.core.events.enums import ENDINGS, NOT_PROVEN
 from claude_iterate.core.formats import typed_duration
 from claude_iterate.core.outcomes.classes import CLASSES, COUNTED_FAILURES, ENDING_FAILURES, RETRIED
 from claude_iterate.core.reports import status
-from claude_iterate.core.rules.between import BETWEEN_RULES, PROOF_RULES, STARTING_RULES
+from claude_iterate.core.rules.between import BETWEEN_RULES, PROOF_RULES, nothing_can_be_recorded
 from claude_iterate.core.rules.during import CHECK_RULES, HOOK_RULES, RUNNING_RULES
 from claude_iterate.core.rules.hooks import FACTS, PREFIX
 from claude_iterate.core.rules.steering import REQUEST_RULES, stop_signal
 from claude_iterate.core.settings.declared import Setting, catalogue
-from claude_iterate.core.state.condition import CHANGES, CONDITIONS, KILLED
+from claude_iterate.core.state.condition import CONDITIONS, KILLED
 
 REFERENCE = Path(__file__).parent / "reference"
 NOTICE = "<!-- Made from the code by docs/generate.py. Change the code, then run it again. -->"
@@ -56,7 +56,7 @@ def sentence(text: str | None) -> str:
 
 
 def conditions() -> list[str]:
-    """What a run is doing: the words and what they mean, then the diagram."""
+    """What a run is doing: the words and what they mean."""
     words = [*CONDITIONS.items(), (KILLED, "The runner was killed. `run` continues where it was.")]
     return [
         "# What a run is doing",
@@ -66,13 +66,6 @@ def conditions() -> list[str]:
         "",
         *table(("Word", "Means"), ((f"`{word}`", meaning) for word, meaning in words)),
         "The reasons: " + ", ".join(f"`{reason}`" for reason in ENDINGS) + "; see [exit codes](exit-codes.md).",
-        "",
-        "Which condition follows which, and by which [event](events.md):",
-        "",
-        "```mermaid",
-        "stateDiagram-v2",
-        *(f"    {before} --> {after}: {', '.join(by)}" for (before, after), by in CHANGES.items()),
-        "```",
         "",
         "A run that continues a killed one begins where that one was. A run that is killed in any condition is",
         f"`{KILLED}`.",
@@ -298,7 +291,7 @@ def rules() -> list[str]:
     ]
     lines += table(("", "Rule", "Ends Claude when"), _rule_rows(RUNNING_RULES))
     lines += ["## Before something begins", "", "Asked before an iteration, a proof or a one-off call.", ""]
-    lines += table(("", "Rule", "Says"), _rule_rows(STARTING_RULES))
+    lines += table(("", "Rule", "Says"), _rule_rows([nothing_can_be_recorded]))
     lines += [
         "## In a proof",
         "",

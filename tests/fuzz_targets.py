@@ -8,12 +8,10 @@ import json
 import re
 import shutil
 from collections.abc import Callable
-from datetime import UTC
 from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from claude_iterate.agent.protocol.framing import LineFramer
 from claude_iterate.agent.protocol.stream import Translator
@@ -23,13 +21,13 @@ from claude_iterate.core.events import (
     Event,
     IterationFinished,
     IterationStarted,
+    ResultReported,
     RunStarted,
     StatusChanged,
     Warned,
 )
-from claude_iterate.core.outcomes import reset_times
 from claude_iterate.core.outcomes.call import Call
-from claude_iterate.core.outcomes.classes import classify
+from claude_iterate.core.outcomes.classes import JUST_PASSED, LONGEST, classify, plausible
 from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.core.redact import Redactor
 from claude_iterate.core.reports import fallbacks, review, status
@@ -39,7 +37,6 @@ from claude_iterate.core.state.carry_over import resume_from
 from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.recorder import Recorder
-from claude_iterate.engine.run_spec import zone
 from claude_iterate.errors import ExpectedError, SettingsProblem
 from claude_iterate.sinks.console import Console
 from claude_iterate.sinks.fanout import Sink
@@ -201,15 +198,13 @@ def status_file(chance: Random, folder: Path) -> None:
 
 
 def limit_words(chance: Random, _folder: Path) -> None:
-    """Messages about limits, at any time and in any zone."""
+    """Messages about limits, at any time."""
     words = fuzz_inputs.text(chance, chance.choice(LIMITS))
-    fixed = chance.choice((UTC, ZoneInfo("Pacific/Kiritimati"), ZoneInfo("America/St_Johns")))
-    zones = chance.choice((zone, lambda _name: fixed))
     now = chance.choice((0.0, 1.0, 1.7e9, 1772323199.0, 4.1e9, 2.5e11))
-    moment = reset_times.reset_in(words, now, zones)
-    assert moment is None or now - reset_times.JUST_PASSED < moment <= now + reset_times.LONGEST
+    moment = classify(evidence(ResultReported("success", True, words), now=now)).resets_at
+    assert moment is None or now - JUST_PASSED < moment <= now + LONGEST
     odd = chance.choice((None, -1, 0, now, now + 1, now * 1000, 1e300, -1e300))
-    reset_times.plausible(odd, now)
+    plausible(odd, now)
 
 
 def reports(chance: Random, _folder: Path) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
-from claude_iterate.selftest.harness.scripted_project import PATIENCE, TooSlow, crowding
+from claude_iterate.selftest.harness.scripted_project import PATIENCE, TooSlow
 
 
 class Received(NamedTuple):
@@ -61,7 +61,7 @@ class Receiver:
     def wait(self, holds: Callable[[list[Received]], Any], patience: float = PATIENCE) -> list[Received]:
         """What has arrived, once `holds` is true of it."""
         with self._changed:
-            if not self._changed.wait_for(lambda: holds(self.received), patience * crowding()):
+            if not self._changed.wait_for(lambda: holds(self.received), patience):
                 raise TooSlow(f"the expected notifications did not come within {patience:.0f} s: {self.received}")
             return list(self.received)
 

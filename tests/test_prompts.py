@@ -72,9 +72,8 @@ def test_an_edited_or_removed_prompt_is_seen_at_the_next_rendering(tmp_path: Pat
     os.utime(path, ns=(1, 1))
     assert prompts.render("extra", {"x": 1}) == "LONGER 1"
     path.unlink()
-    with pytest.raises(ExpectedError, match="no prompt 'extra' for the mode 'loop'") as caught:
+    with pytest.raises(ExpectedError, match="The prompt extra, line 1, cannot be rendered"):
         prompts.render("extra", {"x": 1})
-    assert str(tmp_path) in caught.value.hint
 
 
 HARD = "{{ x }} {% raw %} {# c #} $& $1 %s %(a)s \\n \"quotes\" 'single' <b>&amp; 😀 \u2028 caf\u00e9\r\nnext\r\n\t"
@@ -328,7 +327,7 @@ def test_the_forms_ask_for_what_is_judged(mode: str) -> None:
     prompts = Prompts([], mode)
     criteria = prompts.render("validation-criteria", {})
     assert (criteria.count("(required)"), criteria.count("(recommended)")) == (7, 3)
-    for form, schema in (("verify-answer", review.SCHEMA), ("validate-answer", validation.SCHEMA)):
+    for form, schema in (("verify-answer", review.schema()), ("validate-answer", validation.schema())):
         text = prompts.render(form, dict.fromkeys(OTHERS[form], "x"))
         assert "StructuredOutput" in text
         named = set(re.findall(r"`(\w+)`", text))

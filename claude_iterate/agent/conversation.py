@@ -6,10 +6,10 @@ Claude shares our process group, so Ctrl-C and Ctrl-\\ reach it, and we ignore t
 from __future__ import annotations
 
 import contextlib
+import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
@@ -30,63 +30,45 @@ class ConversationEnd(msgspec.Struct, frozen=True):
 
 
 def converse(
-    command: Command,
-    folder: Path,
-    run: str,
-    terminate_grace: float,
-    sandbox: Sandbox | None = None,
+    command: Command, folder: Path, run: str, terminate_grace: float, sandbox: Sandbox | None = None
 ) -> ConversationEnd:
     """Run Claude from its start to its end. No process of it is left, even if we are killed meanwhile."""
     inbox: SimpleQueue[str | int | None] = SimpleQueue()
-    restore = signals.on_stop_signals(
-        lambda name: inbox.put(name) if name in {"SIGTERM", "SIGHUP"} else None, "SIGQUIT"
-    )
-    try:
-        with _guard(run, command.environment, sandbox), terminals.restore_settings_afterwards(0):
-            claude = _Claude(command, folder)
-            threading.Thread(target=claude.watch, args=(inbox,), daemon=True, name="claude-session").start()
-            return _attend(claude, inbox, terminate_grace)
-    finally:
-        restore()
-
-
-@contextlib.contextmanager
-def _guard(run: str, environment: Mapping[str, str], sandbox: Sandbox | None) -> Iterator[None]:
-    """Whatever happens inside, no process that carries the run's id is left."""
-    guardian = Guardian(run, environment, sandbox)
-    try:
-        yield
-    finally:
-        leftovers.end_marked(run, sandbox.containers if sandbox is not None else "")
-        guardian.dismiss()
-
-
-class _Claude:
-    """The process. It does not lead a group, so signals go to it alone; `_guard` ends what it leaves."""
-
-    def __init__(self, command: Command, folder: Path) -> None:
+    with contextlib.ExitStack() as afterwards:
+        ends = {"SIGTERM", "SIGHUP"}
+        restore = signals.on_stop_signals(lambda name: inbox.put(name) if name in ends else None, signal.SIGQUIT)
+        afterwards.callback(restore)
+        afterwards.callback(Guardian(run, command.environment, sandbox).dismiss)
+        afterwards.callback(leftovers.end_marked, run, sandbox.containers if sandbox is not None else "")
+        afterwards.enter_context(terminals.restore_settings_afterwards(0))
         try:
-            self._process = subprocess.Popen(command.argv, cwd=folder, env=command.environment)
+            claude = subprocess.Popen(command.argv, cwd=folder, env=command.environment)
         except (OSError, ValueError) as error:
             raise start_problem("Claude", command.argv[0], error) from error
-        self.pid = self._process.pid
-
-    def watch(self, inbox: SimpleQueue[str | int | None]) -> None:
-        """Post None whenever it is suspended, and finally its exit code."""
-        code = None
-        while code is None:
-            code = processes.wait_for_change(self.pid)
-            if code is not None:
-                self._process.returncode = code  # else Popen would look for a process that is gone
-            inbox.put(code)
-
-    def signal(self, number: int, group: bool = False) -> None:  # noqa: ARG002 - the group is our own
-        if self._process.returncode is None:
-            signals.send(self.pid, number)
+        threading.Thread(target=_watch, args=(claude, inbox), daemon=True, name="claude-session").start()
+        return _attend(claude, inbox, terminate_grace)
 
 
-def _attend(claude: _Claude, inbox: SimpleQueue[str | int | None], terminate_grace: float) -> ConversationEnd:
+def _watch(claude: subprocess.Popen[bytes], inbox: SimpleQueue[str | int | None]) -> None:
+    """Post None whenever Claude is suspended, and finally its exit code."""
+    code = None
+    while code is None:
+        code = processes.wait_for_change(claude.pid)
+        if code is not None:
+            claude.returncode = code  # else Popen would look for a process that is gone
+        inbox.put(code)
+
+
+def _attend(
+    claude: subprocess.Popen[bytes], inbox: SimpleQueue[str | int | None], terminate_grace: float
+) -> ConversationEnd:
     """Wait for the end; end Claude ourselves when a signal asks for that."""
+
+    def send(number: int, _group: bool) -> None:
+        # It leads no group, so signals go to it alone; what it leaves is ended afterwards.
+        if claude.returncode is None:
+            signals.send(claude.pid, number)
+
     ladder: Ladder | None = None
     cause = ""
     while True:
@@ -101,4 +83,4 @@ def _attend(claude: _Claude, inbox: SimpleQueue[str | int | None], terminate_gra
         if message is None:
             processes.suspend_with(claude.pid)
         elif ladder is None:
-            cause, ladder = message, Ladder(claude, time.monotonic(), terminate_grace)
+            cause, ladder = message, Ladder(send, time.monotonic(), terminate_grace)

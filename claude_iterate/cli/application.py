@@ -18,7 +18,7 @@ from claude_iterate.cli.invocation import Invocation, places
 from claude_iterate.errors import UsageProblem
 from claude_iterate.sinks.safe_stream import forces_color
 
-_OPTIONS = "-C DIR, --no-color, -V, -h; all of them: claude-iterate help options"
+_OPTIONS = "-C DIR, --no-color, -V, -h; all: claude-iterate help options"
 _HELP = "claude-iterate help COMMAND. New here? Try: claude-iterate demo"
 _TOGETHER = {
     "edit": ("validate", "Improve the instructions; have Claude grade them."),
@@ -70,7 +70,14 @@ class CommandTable(Group):
         return offered + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        write_help(ctx, formatter)
+        """The commands by what they are for: few enough lines for a small terminal."""
+        formatter.write_text(self.short_help or "")
+        formatter.write_usage(ctx.command_path, "[OPTIONS] COMMAND ...")
+        formatter.write_paragraph()
+        groups = groupby(COMMANDS, lambda row: row.group)
+        formatter.write_dl([line for title, rows in groups for line in _lines(title, rows)])
+        formatter.write_paragraph()
+        formatter.write_dl([("Options", _OPTIONS), ("Help", _HELP)])
 
 
 @click.group(
@@ -114,38 +121,14 @@ def application(context: click.Context, /, project: str | None, no_color: bool, 
         click.echo(context.get_help())
 
 
-def write_help(context: click.Context, formatter: click.HelpFormatter) -> None:
-    """The commands by what they are for: few enough lines for a small terminal."""
-    formatter.write_text(context.command.short_help or "")
-    formatter.write_usage(context.command_path, "[OPTIONS] COMMAND ...")
-    formatter.write_paragraph()
-    lines = [line for title, rows in groupby(COMMANDS, lambda row: row.group) for line in _lines(title, rows)]
-    _write_columns(formatter, lines)
-    formatter.write_paragraph()
-    _write_columns(formatter, [("Options", _OPTIONS), ("Help", _HELP)])
-
-
-def _lines(title: str, rows: Iterable[Row]) -> Iterator[tuple[str, ...]]:
-    """The title of a group, names, what they do; the title stands in the first line only."""
+def _lines(title: str, rows: Iterable[Row]) -> Iterator[tuple[str, str]]:
+    """Names, and what they do; the title of the group stands before the first."""
     shared = {second for second, _ in _TOGETHER.values()}
     for row in rows:
-        if row.name in shared:
-            continue
-        second, summary = _TOGETHER.get(row.name, ("", row.summary))
-        yield title, f"{row.name}, {second}" if second else row.name, summary
-        title = ""
-
-
-def _write_columns(formatter: click.HelpFormatter, lines: list[tuple[str, ...]]) -> None:
-    """Each line in columns as wide as they need to be; the last one is wrapped."""
-    widths = [max(len(line[column]) for line in lines) + 2 for column in range(len(lines[0]) - 1)]
-    room = max(20, formatter.width - sum(widths))
-    for line in lines:
-        first, *rest = click.wrap_text(line[-1], room).splitlines()
-        before = "".join(cell.ljust(width) for cell, width in zip(line, widths, strict=False))
-        formatter.write(f"{click.style(before, bold=True) if line[0] else before}{first}\n")
-        for more in rest:
-            formatter.write(" " * sum(widths) + f"{more}\n")
+        if row.name not in shared:
+            second, summary = _TOGETHER.get(row.name, ("", row.summary))
+            yield f"{title:8}{row.name}{f', {second}' if second else ''}", summary
+            title = ""
 
 
 @click.command("help")
@@ -154,8 +137,11 @@ def _write_columns(formatter: click.HelpFormatter, lines: list[tuple[str, ...]])
 def _help(context: click.Context, words: tuple[str, ...]) -> None:
     """Show the help of a command, or of the whole program."""
     found = context.find_root()
-    if words == ("options",):
-        _print_options(found)
+    if words == ("options",):  # those that go before the command
+        formatter = found.make_formatter()
+        found.command.format_usage(found, formatter)
+        click.Command.format_options(found.command, found, formatter)
+        click.echo(formatter.getvalue().rstrip("\n"))
         return
     for word in words:
         group = found.command
@@ -165,14 +151,6 @@ def _help(context: click.Context, words: tuple[str, ...]) -> None:
         assert command is not None
         found = click.Context(command, found, name, **command.context_settings)
     click.echo(found.get_help())
-
-
-def _print_options(context: click.Context) -> None:
-    """Options that go before the command."""
-    formatter = context.make_formatter()
-    context.command.format_usage(context, formatter)
-    click.Command.format_options(context.command, context, formatter)
-    click.echo(formatter.getvalue().rstrip("\n"))
 
 
 @click.command("version")

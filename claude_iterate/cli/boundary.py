@@ -13,7 +13,6 @@ import click
 
 from claude_iterate.cli.application import application
 from claude_iterate.cli.command_table import COMMANDS
-from claude_iterate.core.names import nearest
 from claude_iterate.core.sanitize import sanitize_terminal
 from claude_iterate.errors import ExpectedError, advice
 from claude_iterate.sinks.safe_stream import discard
@@ -48,14 +47,12 @@ def _report_errors(arguments: list[str]) -> int:
     except click.UsageError as problem:
         return _report_usage(problem, arguments)
     except click.ClickException as problem:
-        return _tell(1, problem.format_message(), "")
-    except click.Abort as interrupt:
-        _print("")  # a question has no line end
+        return _tell(1, problem.format_message())
+    except (click.Abort, KeyboardInterrupt) as interrupt:
+        if isinstance(interrupt, click.Abort):
+            _print("")  # a question has no line end
         if isinstance(interrupt.__context__, EOFError):
-            return _tell(1, "The question was not answered.", "")
-        _print("Interrupted.")
-        return INTERRUPTED
-    except KeyboardInterrupt:
+            return _tell(1, "The question was not answered.")
         _print("Interrupted.")
         return INTERRUPTED
     except BrokenPipeError:
@@ -99,23 +96,11 @@ def _report_usage(problem: click.UsageError, arguments: list[str]) -> int:
         own = application.get_command(context, command) if command and context.parent is None else None
         if context.parent is not None and any(option in known.opts for known in application.params):
             hint = f"It goes before the command: claude-iterate {option} ... {context.info_name}"
-        elif own is not None and option in _long_options(own):
+        elif own is not None and any(option in known.opts for known in own.params):
             hint = f"It goes after the command: claude-iterate {command} ... {option}"
-        elif near := _near_options(option, context.command):
-            message += f" Did you mean {' or '.join(near)}?"
+        elif problem.possibilities:
+            message += f" Did you mean '{problem.possibilities[0]}'?"
     return _tell(problem.exit_code, message, hint)
-
-
-def _near_options(option: str, command: click.Command) -> list[str]:
-    word = option.lstrip("-")
-    known = [name.lstrip("-") for name in _long_options(command)]
-    found = nearest(word, known, 2) or [name for name in known if word in name.split("-")]
-    return [f"'--{name}'" for name in found]
-
-
-def _long_options(command: click.Command) -> list[str]:
-    shown = (option for option in command.params if isinstance(option, click.Option) and not option.hidden)
-    return [name for option in shown for name in option.opts if name.startswith("--")]
 
 
 def _list_workspaces(context: click.Context, problem: click.MissingParameter) -> str:
@@ -129,7 +114,7 @@ def _list_workspaces(context: click.Context, problem: click.MissingParameter) ->
     return ""
 
 
-def _tell(code: int, message: str, hint: str) -> int:
+def _tell(code: int, message: str, hint: str = "") -> int:
     _print(f"Error: {message}")
     if hint:
         _print(f"  {hint}")

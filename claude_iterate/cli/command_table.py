@@ -27,7 +27,7 @@ class Row(msgspec.Struct, frozen=True):
 COMMANDS = (
     Row("Task", "setup", "setup", "Write the instructions, and make the workspace."),
     Row("Task", "init", "setup", "Make a workspace without instructions."),
-    Row("Task", "edit", "edit", "Improve the instructions with Claude."),
+    Row("Task", "edit", "setup", "Improve the instructions with Claude."),
     Row("Task", "validate", "validate", "Have Claude grade the instructions."),
     Row("Run", "run", "run", "Run Claude in a loop until the task is done."),
     Row("Run", "plan", "run", "Make or update the plan: tasks for `build`."),
@@ -54,6 +54,7 @@ COMMANDS = (
     Row("Keep", "template", "template", "Reuse instructions and settings in new workspaces."),
     Row("Keep", "archive", "archive", "Archive workspaces, and restore them."),
     Row("Set up", "config", "config", "Read and change settings."),
+    Row("Set up", "trust", "trust", "Accept what Claude changed in a sandbox."),
     Row("Set up", "notify", "notify", "Send a test notification."),
     Row("Set up", "hook", "hook", "List and test your hooks."),
     Row("Set up", "doctor", "doctor", "Find problems on this computer and in the project."),

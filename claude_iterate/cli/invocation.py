@@ -89,12 +89,12 @@ def places(folder: Path, **given: str | None) -> dict[str, str]:
 
 def on_terminal() -> bool:
     """True when the user can be asked: both the question and the answer need a terminal."""
-    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
+    return output.is_terminal(sys.stdin) and output.is_terminal(sys.stderr)
 
 
 def has_whole_terminal() -> bool:
     """True when another program, such as Claude, can take over the terminal."""
-    return on_terminal() and sys.stdout.isatty()
+    return on_terminal() and output.is_terminal(sys.stdout)
 
 
 def _warn_of_unknown(environ: Mapping[str, str]) -> None:

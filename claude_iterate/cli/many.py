@@ -20,7 +20,7 @@ from claude_iterate.operations.run_processes import ManyRuns, Noted, OneRun, Ref
 from claude_iterate.system import terminals
 from claude_iterate.text import local_times
 from claude_iterate.text.proof_lines import claim_remarks
-from claude_iterate.text.run_lines import words_for, worktree_left
+from claude_iterate.text.run_lines import WAITS, worktree_left
 from claude_iterate.views.documents import ended_runs
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
@@ -113,7 +113,7 @@ def _before(run: OneRun) -> str:
 
 
 def _activity(run: OneRun, at: float) -> str:
-    """What it does, in a few words: `iteration 3 of 50`, `waiting until 19:42 (usage limit)`."""
+    """What it does, in a few words: `iteration 3 of 50`, `waiting until 19:42: Usage limit reached`."""
     state = run.state
     if run.process is None:
         return "waits for its turn"
@@ -125,7 +125,7 @@ def _activity(run: OneRun, at: float) -> str:
         return "starting"
     if state.wait is not None:
         until = local_times.day_and_time(formats.moment(state.wait.until), at)
-        return f"waiting until {until} ({words_for(state.wait.why).short})"
+        return f"waiting until {until}: {WAITS.get(state.wait.why, state.wait.why)}"
     word = condition(state)
     if not state.iteration:
         return word.replace("_", " ")

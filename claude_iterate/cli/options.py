@@ -5,7 +5,6 @@ A flag that overrides a setting is judged by that setting's own kind.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, TypeVar
@@ -18,6 +17,7 @@ from claude_iterate.cli.invocation import Invocation, on_terminal
 from claude_iterate.core import names
 from claude_iterate.core.events.enums import Purpose
 from claude_iterate.core.rules.next_steps import CommandLine
+from claude_iterate.core.settings import kinds
 from claude_iterate.core.settings.declared import catalogue
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.core.tones import state_words
@@ -27,11 +27,8 @@ from claude_iterate.views.workspace_view import state_of
 from claude_iterate.workspace.project import Project
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-_SHOWING = frozenset(
-    """
-    json verbose quiet output detailed show_report accept_changes parallel every reset detach watch
-    """.split()  # noqa: SIM905 - one name per line would take a page
-)
+_SHOWING = {"json", "verbose", "quiet", "output", "detailed", "show_report"}
+_SHOWING |= {"accept_changes", "parallel", "every", "reset", "detach", "watch"}
 """Options that change what is printed and nothing else, and two that are not to be repeated without a thought."""
 
 
@@ -97,11 +94,9 @@ def choose_workspace(context: click.Context, parameter: click.Parameter) -> str:
         words = state_words(state.state, state.known_by) if state else "damaged"
         output.note(f"  {number}  {name.ljust(max(map(len, found)))}  {words}".rstrip())
     by_number = {str(number): name for number, name in enumerate(found, 1)}
-    while True:
-        typed = click.prompt("Your choice", err=True).strip()
-        if typed in found or typed in by_number:
-            return typed if typed in found else by_number[typed]
-        output.note(f"{output.printable(typed)!r} is neither a number in the list nor a name.")
+    choices = click.Choice([*found, *by_number])
+    typed: str = click.prompt("Your choice", type=choices, show_choices=False, err=True)
+    return typed if typed in found else by_number[typed]
 
 
 def confirm_deletion(what: str, question: str, again: str, warning: str = "") -> None:
@@ -132,15 +127,14 @@ def name_argument_of(
 
 
 def whole(least: int, most: int | None = None) -> Callable[[Any], int]:
-    """The type of an option that takes a whole number. An error names the bounds; the help does not, unlike click's."""
+    """The type of an option that takes a whole number, judged as that of a setting."""
+    kind = kinds.whole(least, most)
 
     def whole_number(value: Any) -> int:
-        with contextlib.suppress(ValueError):
-            number = int(value)
-            if least <= number and (most is None or number <= most):
-                return number
-        bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
-        raise click.BadParameter(f"{value!r} is not a whole number {bounds}.")
+        try:
+            return int(kind.from_text(str(value)))
+        except ValueError as refused:
+            raise click.BadParameter(f"{value!r} is not {refused}.") from None
 
     return whole_number
 
@@ -181,13 +175,10 @@ def settings_from(given: Mapping[str, Any]) -> dict[str, Any]:
     mean not given."""
     found: dict[str, Any] = {}
     for name, typed in given.items():
-        key = name.replace("__", ".")
-        if isinstance(typed, str):
-            found[key] = catalogue()[key].kind.from_text(typed)
-        elif isinstance(typed, tuple) and typed:
-            found[key] = catalogue()[key].kind.accept(typed)
-        elif typed is not None and typed != ():
-            found[key] = typed
+        if typed is not None and typed != ():
+            key = name.replace("__", ".")
+            kind = catalogue()[key].kind
+            found[key] = kind.from_text(typed) if isinstance(typed, str) else kind.accept(typed)
     return found
 
 

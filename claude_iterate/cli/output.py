@@ -76,16 +76,15 @@ def make_pasteable(advice: str) -> str:
 
 def try_note(text: str) -> None:
     """A note that is left out when the terminal takes nothing: a run must not wait for it."""
-    handle = -1
     with contextlib.suppress(OSError, ValueError):
-        handle = sys.stderr.fileno()
-    if handle < 0 or terminals.accepts_output(handle):
-        note(text)
+        if not terminals.accepts_output(sys.stderr.fileno()):
+            return
+    note(text)
 
 
 def warn(text: str) -> None:
     """A note that should be noticed."""
-    note(add_sign("warning", text, sys.stderr))
+    note(add_sign("warning", text))
 
 
 def success(text: str) -> None:
@@ -93,9 +92,9 @@ def success(text: str) -> None:
     click.echo(add_sign("good", text))
 
 
-def add_sign(kind: str, text: str, stream: IO[str] | None = None) -> str:
+def add_sign(kind: str, text: str) -> str:
     """A line of its own that begins with a sign, all in one colour, as the lines of a run are."""
-    first, *rest = f"{_sign(kind, stream)} {sanitize(text)}".split("\n")
+    first, *rest = f"{_sign(kind)} {sanitize(text)}".split("\n")
     return "\n".join([click.style(first, fg=_SYMBOLS[kind][1]), *rest])
 
 
@@ -139,16 +138,16 @@ def _round_money(value: Any) -> Any:
     return [_round_money(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def symbol(kind: str, stream: IO[str] | None = None) -> str:
+def symbol(kind: str) -> str:
     """good, warning or bad as one character, for a list; click removes colour where there is no terminal."""
-    return click.style(_sign(kind, stream), fg=_SYMBOLS[kind][1])
+    return click.style(_sign(kind), fg=_SYMBOLS[kind][1])
 
 
-def _sign(kind: str, stream: IO[str] | None) -> str:
+def _sign(kind: str) -> str:
+    """As the encoding allows, which both streams share."""
     sign, _, plain = _SYMBOLS[kind]
-    encoding = getattr(stream or sys.stdout, "encoding", None) or "ascii"
     try:
-        sign.encode(encoding)
+        sign.encode(getattr(sys.stdout, "encoding", None) or "ascii")
     except (UnicodeEncodeError, LookupError):
         return plain
     return sign
@@ -178,20 +177,18 @@ def table(
 ) -> None:
     """Columns as wide as they need to be; the last one is left ragged. With `tones`, one for each row, that `column`
     shows them. `right`: the columns that stand at the right of their width."""
-    rows = [tuple(map(sanitize, row)) for row in rows]
-    widths = [*(max(len(row[at]) for row in (head, *rows)) for at in range(len(head) - 1)), 0]
-    aligned = [title in right for title in head]
-    click.echo(heading("  ".join(map(_align, aligned, head, widths)).rstrip()))
-    for number, row in enumerate(rows):
-        cells = list(map(_align, aligned, row, widths))
-        if tones:
-            text = row[column]
-            cells[column] = paint(text, tones[number]) + cells[column][len(text) :]
-        click.echo("  ".join(cells).rstrip())
-
-
-def _align(at_right: bool, cell: str, width: int) -> str:
-    return cell.rjust(width) if at_right else cell.ljust(width)
+    lines = [tuple(map(sanitize, line)) for line in (head, *rows)]
+    widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+    for number, line in enumerate(lines):
+        cells = [
+            cell.rjust(width) if title in right else cell.ljust(width)
+            for title, cell, width in zip(head, line, widths, strict=True)
+        ]
+        if number and tones:
+            text = line[column]
+            cells[column] = paint(text, tones[number - 1]) + cells[column][len(text) :]
+        shown = "  ".join(cells).rstrip()
+        click.echo(shown if number else heading(shown))
 
 
 @contextlib.contextmanager
@@ -199,10 +196,9 @@ def output_file(path: Path, option: str) -> Iterator[IO[bytes]]:
     """A file to write, which takes the place of `path` at the end. What is no regular file is refused: a link, a
     folder, a device. `option` is what the user types to name another place."""
     another = f"Name another file: {option} FILE"
-    if path.is_symlink():
-        raise UsageProblem(f"{path} is a symbolic link.", another)
-    if path.exists() and not path.is_file():
-        raise UsageProblem(f"{path} is {'a folder' if path.is_dir() else 'not a regular file'}.", another)
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        kind = "a symbolic link" if path.is_symlink() else "a folder" if path.is_dir() else "not a regular file"
+        raise UsageProblem(f"{path} is {kind}.", another)
     if not path.parent.is_dir():
         raise ExpectedError(f"There is no folder {path.parent}.", f"Make it: mkdir -p {shlex.quote(str(path.parent))}")
     try:

@@ -42,7 +42,6 @@ _KEYS = {"s": Verb.STOP, "k": Verb.SKIP, "r": Verb.RETRY, "d": Verb.DETACH}
 
 _CHOICES = "Enter go · k skip it · n TEXT leave a note · s stop"
 _ANSWERS = {"": "go", "g": "go", "go": "go", "k": "skip", "skip": "skip", "s": "stop", "stop": "stop"}
-_NOTE = frozenset({"n", "note"})
 
 
 class TerminalUser:
@@ -56,7 +55,7 @@ class TerminalUser:
         self._detaches = detaches
 
     def warn(self, text: str) -> None:
-        output.try_note(f"{output.symbol('warning', sys.stderr)} {text}")
+        output.try_note(f"{output.symbol('warning')} {text}")
 
     @property
     def can_answer(self) -> bool:
@@ -195,26 +194,24 @@ class Question:
         self._layout = layout
         self._handle = sys.stdin.fileno()
         self._asked = 0
-        self._unread = b""
 
     def __call__(self, number: int) -> list[Requested]:
         """What was answered about iteration `number`; nothing as long as nothing was."""
         if self._asked != number:
             self._asked = number
-            self._unread = b""
             terminals.discard_keys(self._handle)  # what was typed before the question does not answer it
             self._prompt()
-        typed = terminals.read_keys(self._handle)
+        typed = terminals.read_keys(self._handle)  # a whole line: a terminal hands on no part of one
         if typed is None:
             # The terminal is gone, so no answer can come: the run must not continue without one.
             return [Requested(Verb.STOP, "answer")]
-        *lines, self._unread = (self._unread + typed).split(b"\n")
-        for line in lines:
-            if verb := self._read_answer(line.decode("utf-8", "replace").strip()):
-                # Ask again if the same iteration comes up again, for example after a pause.
-                self._asked = 0
-                return [Requested(Verb(verb), "answer")]
-            self._prompt()
+        if not typed:
+            return []
+        if verb := self._read_answer(typed.decode("utf-8", "replace").strip()):
+            # Ask again if the same iteration comes up again, for example after a pause.
+            self._asked = 0
+            return [Requested(Verb(verb), "answer")]
+        self._prompt()
         return []
 
     def ask_again_after_pause(self, state: RunState) -> list[Requested]:
@@ -229,7 +226,7 @@ class Question:
     def _read_answer(self, line: str) -> str:
         """The verb, or nothing when the question stays open."""
         word, _, rest = line.partition(" ")
-        if word.lower() in _NOTE:
+        if word.lower() in {"n", "note"}:
             try:
                 notes.add(self._layout, rest)
                 output.note("Noted for this iteration.")
@@ -238,5 +235,5 @@ class Question:
             return ""
         verb = _ANSWERS.get(line.lower(), "")
         if not verb:
-            output.warn(f"{output.printable(line)!r} is not one of the answers.")
+            output.warn(f"{line!r} is not one of the answers.")
         return verb

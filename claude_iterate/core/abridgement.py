@@ -12,7 +12,12 @@ from msgspec.structs import replace
 from claude_iterate.core import events
 
 _Text = (
-    events.Said | events.Thought | events.Told | events.ToolAnswered | events.ResultReported | events.OneOffCallFinished
+    events.AssistantText
+    | events.Thought
+    | events.PromptSent
+    | events.ToolResult
+    | events.ResultReported
+    | events.OneOffCallFinished
 )
 TEXT = 300
 VALUE = 160
@@ -26,13 +31,13 @@ def abridge(entry: events.Entry) -> events.Entry:
 
 def _shorten(event: events.Event) -> events.Event:
     match event:
-        case events.Said() | events.Thought() | events.Told():
+        case events.AssistantText() | events.Thought() | events.PromptSent():
             return _shorten_text(event)
         case events.ResultReported() | events.OneOffCallFinished():
             return _shorten_text(event if event.structured is None else replace(event, structured=None))
         case events.ToolCalled():
             return replace(event, input={key: _shorten_value(value) for key, value in event.input.items()})
-        case events.ToolAnswered():
+        case events.ToolResult():
             return replace(_shorten_text(event), facts={})
         case events.IterationStarted():
             return replace(event, instructions="", status_instructions="", system_prompt="")
@@ -50,7 +55,7 @@ def _shorten_value(value: Any) -> Any:
     return value if len(text) <= VALUE else f"{text[:VALUE]}…"
 
 
-FLOODS: dict[type, int] = {events.GarbageSeen: 100, events.ErrorPrinted: 1000, events.AgentExited: 0}
+FLOODS: dict[type, int] = {events.UnparsedLine: 100, events.ErrorPrinted: 1000, events.AgentExited: 0}
 """How many of a kind are kept in a call; the exit of Claude is its end."""
 
 
@@ -71,7 +76,7 @@ class Floods:
         if self._seen[kind] <= FLOODS[kind]:
             return [entry]
         self._last[kind] = entry
-        self._bytes += event.bytes if isinstance(event, events.GarbageSeen) else 0
+        self._bytes += event.bytes if isinstance(event, events.UnparsedLine) else 0
         return []
 
     def rest(self) -> list[events.Entry]:
@@ -85,4 +90,4 @@ class Floods:
 
     def _summary(self, kind: type, more: int) -> events.Event:
         text = f"({more} more such lines; the journal leaves them out)"
-        return events.GarbageSeen(text, self._bytes) if kind is events.GarbageSeen else events.ErrorPrinted(text)
+        return events.UnparsedLine(text, self._bytes) if kind is events.UnparsedLine else events.ErrorPrinted(text)

@@ -73,7 +73,7 @@ def is_open(clock: datetime, hours: tuple[str, ...], on: tuple[str, ...]) -> boo
     )
 
 
-def next_opening(wall: float, zone: tzinfo, hours: Iterable[str], on: Iterable[str]) -> float | None:
+def next_opening(wall: float, zone: tzinfo | None, hours: Iterable[str], on: Iterable[str]) -> float | None:
     """The moment (epoch seconds) at which the hours open; None when they are open now."""
     named = tuple(hours), tuple(on)
     for moment, clock in _minutes_from(wall, zone):
@@ -82,7 +82,7 @@ def next_opening(wall: float, zone: tzinfo, hours: Iterable[str], on: Iterable[s
     return wall + _HORIZON * _MINUTE  # then the search starts again
 
 
-def _minutes_from(wall: float, zone: tzinfo) -> Iterator[tuple[float, datetime]]:
+def _minutes_from(wall: float, zone: tzinfo | None) -> Iterator[tuple[float, datetime]]:
     """This moment and each full minute after it, with what the clock shows then."""
     yield wall, datetime.fromtimestamp(wall, UTC).astimezone(zone)
     minute = int(wall // _MINUTE) + 1

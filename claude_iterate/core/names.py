@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 
 from claude_iterate.core.formats import shorten
 from claude_iterate.errors import UsageProblem
 
-_LONGEST = 100
-_MARKS = dict.fromkeys(map(ord, "._-"))
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def is_acceptable(name: str) -> bool:
     """True for a name that every command would take."""
-    begun = name.isascii() and name[:1].isalnum() and len(name) <= _LONGEST
-    return begun and name.translate(_MARKS).isalnum()
+    return _NAME.fullmatch(name) is not None
 
 
 def check_name(name: str, what: str = "workspace") -> str:

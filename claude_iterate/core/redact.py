@@ -11,12 +11,12 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 import msgspec
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from claude_iterate.core.events import Event
 from claude_iterate.core.events.enums import Word
 from claude_iterate.core.formats import plain
-from claude_iterate.core.settings.declared import Group, Settings
+from claude_iterate.core.settings.declared import Settings, catalogue, value_of
 
 MASK, COVER = "[redacted]", "***"
 """What stands for a secret in a text, and in a setting."""
@@ -71,7 +71,7 @@ WORDS = frozenset(
     birth branch by cut depth digest files fingerprint head host id instructions_hash kind known_by log mode model name
     now parent permission_mode progress project prompt_hash purpose reason ref report report_id resumes review run
     sandbox session source status subtype task tool tree verb verdict version was window windows workspace
-    base cassette main raw replaced
+    base cassette main raw
     """.split()  # noqa: SIM905 - one name per line would take a page
 )
 """Fields of events that hold words of ours, names and paths. The code reads them, so they are kept as they are;
@@ -130,18 +130,8 @@ class Redactor:
 
 def changed_settings(settings: Settings) -> dict[str, Any]:
     """What differs from the defaults, by dotted key, as JSON has it, with secrets covered."""
-    return {key: plain(mask_setting(key, value)) for key, value in _changed_values(settings, "").items()}
-
-
-def _changed_values(group: Group, prefix: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    defaults = asdict(type(group)())
-    for name, value in asdict(group).items():
-        if isinstance(value, Group):
-            found |= _changed_values(value, f"{prefix}{name}.")
-        elif value != defaults[name]:
-            found[prefix + name] = value
-    return found
+    values = ((key, value_of(settings, key), setting.default) for key, setting in catalogue().items())
+    return {key: plain(mask_setting(key, value)) for key, value, default in values if value != default}
 
 
 def mask_setting(key: str, value: Any) -> Any:

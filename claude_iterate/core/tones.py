@@ -19,7 +19,7 @@ during the run. Each with what stands behind the state."""
 _TONES: dict[str, Tone] = {
     "completed": "good",
     "planned": "good",
-    **dict.fromkeys(("starting", "running", "verifying", "waiting", "paused", "stopping", "reading"), "live"),
+    **dict.fromkeys(("starting", "running", "verifying", "waiting", "paused", "stopping"), "live"),
     **dict.fromkeys(("max_iterations", "stagnation", "stopped", "interrupted", "terminated"), "warning"),
     **dict.fromkeys(("budget", "duration", "usage_limit", "reserve", "copy"), "warning"),
     **dict.fromkeys(("new", "new_task", "unfinished", "in_progress"), "plain"),

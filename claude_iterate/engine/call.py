@@ -28,89 +28,86 @@ from claude_iterate.core.rules.during import decide_running
 from claude_iterate.core.rules.verdicts import Cut, Wait
 from claude_iterate.core.rules.waits import retry_if_temporary
 from claude_iterate.engine.recorder import Recorder
-from claude_iterate.engine.run_spec import zone
-from claude_iterate.engine.supervisor import ProcessCallbacks, Supervisor
+from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.errors import AgentProblem, ExpectedError
 
 _SUSPENDED = 2.5
 """The engine looks once a second; a longer gap means that it could not."""
 
 
-class AgentCall:
-    """Calls Claude once and stays until it is gone. `listen` gets what it prints."""
+def call_claude(
+    supervisor: Supervisor,
+    system: str,
+    prompt: bytes,
+    raw_name: str,
+    session: str | None = None,
+    read_only: ReadOnlyCall | None = None,
+    listen: Callable[[Sequence[events.Event]], None] = lambda _printed: None,
+) -> None:
+    """Call Claude once, and stay until it is gone. An AgentProblem when it cannot even be started.
 
-    def __init__(
-        self, supervisor: Supervisor, listen: Callable[[Sequence[events.Event]], None] = lambda _printed: None
-    ) -> None:
-        self._supervisor = supervisor
-        self._spec = supervisor.spec
-        self._recorder = supervisor.recorder
-        self._listen = listen
-        self._last_heard = self._last_look = 0.0
-        self._printed = {"stdout": 0, "stderr": 0}
+    `session` and `read_only` as in `command_line.arguments`; reviews and one-off calls always have fresh context.
+    `listen` gets what Claude prints.
+    """
+    spec, layout, recorder = supervisor.spec, supervisor.spec.layout, supervisor.recorder
+    last_heard = last_look = recorder.now()
+    sizes = {"stdout": 0, "stderr": 0}
 
-    def make(
-        self,
-        system: str,
-        prompt: bytes,
-        raw_name: str,
-        session: str | None = None,
-        read_only: ReadOnlyCall | None = None,
-    ) -> None:
-        """From the start of the process to its end. An AgentProblem when it cannot even be started.
+    def on_output(printed: Printed) -> None:
+        nonlocal last_heard
+        last_heard = recorder.now()
+        sizes[printed.stream] += printed.size
+        recorder.record_printed(printed.events)
+        listen(printed.events)
 
-        `session` and `read_only` as in `command_line.arguments`; reviews and one-off calls always have fresh context.
-        """
-        spec, layout, before = self._spec, self._spec.layout, self._recorder.state.session
-        resumed = Used(before.session_cost_usd, before.session_tokens) if session else None
-        read = Translator(resumed, paid=not spec.request.dry_run).read
-        path = layout.raw(spec.run, raw_name)
-        with _open_recording(path) as raw, system_prompt_words(system, f"{path}.system.md") as words:
-            command = self._command(words, session, read_only)
-            with _open_recording(layout.sent(spec.run, raw_name)) as kept, contextlib.suppress(OSError):
-                if kept is not None:
-                    kept.write(prompt)
-            post, closed = self._supervisor.post, spec.in_own_sandbox
-            process = ChildProcess(command, layout.root, prompt, raw, post, read, in_own_sandbox=closed)
-            self._last_heard = self._last_look = self._recorder.now()
-            self._recorder.record(events.AgentStarted(process.pid, raw_name))
-            code = self._supervisor.attend(process, ProcessCallbacks(self._on_output, self._verdict, self._record_cut))
-            self._recorder.record(events.AgentExited(code, self._printed["stdout"], self._printed["stderr"]))
-
-    def _command(self, system_prompt: list[str], session: str | None, read_only: ReadOnlyCall | None) -> Command:
-        spec, claude = self._spec, self._spec.settings.claude
-        argv = command_line.arguments(
-            claude,
-            system_prompt,
-            skip_permissions=spec.request.skip_permissions,
-            budget_usd=budget(self._recorder.state, self._supervisor.facts()),
-            session=session,
-            read_only=read_only,
-            known=spec.known,
-            folders=spec.layout.beside,
-            mode="" if spec.permissions.mode_is_decided else "default",
-        )
-        environment = call_environment(spec.environ, claude, spec.run, spec.layout.agent_folder)
-        return discovery.prepare(argv, environment, spec.layout.root, spec.sandbox, given=claude.env)
-
-    def _on_output(self, printed: Printed) -> None:
-        self._last_heard = self._recorder.now()
-        self._printed[printed.stream] += printed.size
-        self._recorder.record_printed(printed.events)
-        self._listen(printed.events)
-
-    def _verdict(self, now: float) -> Wait | Cut:
-        if now - self._last_look > _SUSPENDED:
+    def verdict(now: float) -> Wait | Cut:
+        nonlocal last_heard, last_look
+        if now - last_look > _SUSPENDED:
             # We were stopped (Ctrl-Z) or starved; Claude may have talked all the while.
-            self._last_heard = now
-        self._last_look = now
-        return decide_running(
-            self._recorder.state, replace(self._supervisor.facts(), now=now, last_heard=self._last_heard)
-        )
+            last_heard = now
+        last_look = now
+        state = recorder.state
+        found = decide_running(state, replace(supervisor.facts(), now=now, last_heard=last_heard))
+        if isinstance(found, Cut):
+            busy = busy_with(state.call, now) if state.call else ""
+            recorder.record(events.CutStarted(found.cause, busy, found.after))
+        return found
 
-    def _record_cut(self, verdict: Cut, now: float) -> None:
-        call = self._recorder.state.call
-        self._recorder.record(events.CutStarted(verdict.cause, busy_with(call, now) if call else "", verdict.after))
+    before = recorder.state.session
+    resumed = Used(before.session_cost_usd, before.session_tokens) if session else None
+    read = Translator(resumed, paid=not spec.request.dry_run).read
+    path = layout.raw(spec.run, raw_name)
+    with _open_recording(path) as raw, system_prompt_words(system, f"{path}.system.md") as words:
+        command = _command(supervisor, words, session, read_only)
+        with _open_recording(layout.sent(spec.run, raw_name)) as kept, contextlib.suppress(OSError):
+            if kept is not None:
+                kept.write(prompt)
+        process = ChildProcess(
+            command, layout.root, prompt, raw, supervisor.post, read, in_own_sandbox=spec.in_own_sandbox
+        )
+        last_heard = last_look = recorder.now()
+        recorder.record(events.AgentStarted(process.pid, raw_name))
+        code = supervisor.attend(process, verdict, on_output)
+        recorder.record(events.AgentExited(code, sizes["stdout"], sizes["stderr"]))
+
+
+def _command(
+    supervisor: Supervisor, system_prompt: list[str], session: str | None, read_only: ReadOnlyCall | None
+) -> Command:
+    spec, claude = supervisor.spec, supervisor.spec.settings.claude
+    argv = command_line.arguments(
+        claude,
+        system_prompt,
+        skip_permissions=spec.request.skip_permissions,
+        budget_usd=budget(supervisor.recorder.state, supervisor.facts()),
+        session=session,
+        read_only=read_only,
+        known=spec.known,
+        folders=spec.layout.beside,
+        mode="" if spec.permissions.mode_is_decided else "default",
+    )
+    environment = call_environment(spec.environ, claude, spec.run, spec.layout.agent_folder)
+    return discovery.prepare(argv, environment, spec.layout.root, spec.sandbox, given=claude.env)
 
 
 def outcome_of_problem(recorder: Recorder, problem: ExpectedError) -> events.Outcome:
@@ -134,7 +131,7 @@ def outcome_of_call(supervisor: Supervisor, *, wrote_report: bool) -> events.Out
         str(spec.tree.main) if spec.tree is not None else "",
     )
     call, patterns = recorder.state.call or Call(0, 0.0), spec.settings.limits.patterns
-    outcome = classify(Evidence(call, wrote_report, recorder.wall_time(), zone, patterns, granted))
+    outcome = classify(Evidence(call, wrote_report, recorder.wall_time(), patterns, granted))
     return retry_if_temporary(outcome, recorder.state) if outcome.kind == Kind.AUTH else outcome
 
 
@@ -142,9 +139,6 @@ def _open_recording(path: str) -> contextlib.AbstractContextManager[BinaryIO | N
     """The file that keeps what Claude prints; None when it cannot be made: the call matters more. Its folder is made
     again if it was deleted."""
     with contextlib.suppress(OSError):
-        try:
-            return Recording(path)
-        except FileNotFoundError:
-            Path(path).parent.mkdir()
-            return Recording(path)
+        Path(path).parent.mkdir(exist_ok=True)
+        return Recording(path)
     return contextlib.nullcontext()

@@ -10,7 +10,7 @@ from claude_iterate.core.events.enums import Meaning, Point, Purpose
 from claude_iterate.core.events.run import HookState
 from claude_iterate.core.formats import plural
 from claude_iterate.core.rules import endings, hooks
-from claude_iterate.core.rules.during import decide_hook
+from claude_iterate.core.rules.during import HOOK_RULES
 from claude_iterate.core.rules.verdicts import Finish
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.run_spec import RunSpec
@@ -30,25 +30,19 @@ class Hooks:
     def __init__(self, spec: RunSpec, recorder: Recorder) -> None:
         self._spec = spec
         self._recorder = recorder
-        self._files: list[HookFile] = []
-        self.warnings: list[Warned] = []
-        if spec.request.purpose == Purpose.RUN and spec.settings.hooks.enabled:
-            self._find()
-        self.points = tuple(dict.fromkeys(file.point for file in self._files))
-
-    def _find(self) -> None:
-        found = hook_files.find(self._spec.layout.project, self._spec.layout.folder)
-        if self._spec.request.dry_run and not self._spec.cassette:
-            if found:
-                trial = f"Try one: claude-iterate hook test {found[0].point} -w {self._spec.layout.name}"
-                self.warnings = [Warned(f"A dry run calls no hooks: {plural(len(found), 'hook')} left out.", trial)]
-            return
-        self._files = [file for file in found if not file.problem]
+        wanted = spec.request.purpose == Purpose.RUN and spec.settings.hooks.enabled
+        found = hook_files.find(spec.layout.project, spec.layout.folder) if wanted else []
         self.warnings = [
             Warned(f"{file.shown} is not run: {file.problem}.", f"Before the next run: {file.fix}")
             for file in found
             if file.problem
         ]
+        if found and spec.request.dry_run and not spec.cassette:
+            trial = f"Try one: claude-iterate hook test {found[0].point} -w {spec.layout.name}"
+            self.warnings = [Warned(f"A dry run calls no hooks: {plural(len(found), 'hook')} left out.", trial)]
+            found = []
+        self._files = [file for file in found if not file.problem]
+        self.points = tuple(dict.fromkeys(file.point for file in self._files))
 
     def run(self, supervisor: Supervisor, point: Point, number: int, ending: Finish | None = None) -> None:
         """All hooks of a point that have not run for this iteration yet, until one of them decides."""
@@ -97,7 +91,7 @@ class Hooks:
         )
         given = hooks.variables(here), hooks.document(here)
         program = Program((str(file.path),), f"The hook {file.shown}", *given, interrupts=False)
-        return run_program(supervisor, program, decide_hook)
+        return run_program(supervisor, program, HOOK_RULES)
 
     def _was_cut_off(self, file: HookFile, number: int) -> bool:
         before = self._spec.before.resumed.hooks if self._spec.before.resumed is not None else HookState()

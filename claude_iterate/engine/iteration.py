@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from claude_iterate.core.events import (
-    Denial,
-    Event,
-    IterationFinished,
-    IterationStarted,
-    Outcome,
-    ResultReported,
-    ToolCalled,
-    Warned,
-)
+from claude_iterate.core import events
 from claude_iterate.core.fingerprints import checksum, error_signature, last_words, task_identity
 from claude_iterate.core.formats import money
 from claude_iterate.core.outcomes.call import Call
@@ -21,11 +12,11 @@ from claude_iterate.core.outcomes.classes import WELL
 from claude_iterate.core.reports.status import Reading
 from claude_iterate.core.rules.between import choose_session
 from claude_iterate.core.rules.breaker import says_done
-from claude_iterate.engine.call import AgentCall, outcome_of_call, outcome_of_problem
-from claude_iterate.engine.prompt_texts import Texts
+from claude_iterate.engine.call import call_claude, outcome_of_call, outcome_of_problem
 from claude_iterate.engine.status_reports import StatusReports
 from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.errors import ExpectedError
+from claude_iterate.prompts import Texts
 from claude_iterate.workspace.run_folder import notes
 
 
@@ -34,7 +25,7 @@ def run_iteration(
     reports: StatusReports,
     number: int,
     keep_place: Callable[[], object],
-    listen: Callable[[Sequence[Event]], None],
+    listen: Callable[[Sequence[events.Event]], None],
 ) -> None:
     """Everything from the prompt to `IterationFinished`. `keep_place` puts back what Claude deleted of the workspace;
     `listen` gets what Claude prints."""
@@ -42,20 +33,20 @@ def run_iteration(
     began = recorder.now()
     report_id = reports.iteration_begins(number)
     texts: Texts | None = None
-    failure: Outcome | None = None
+    failure: events.Outcome | None = None
     try:
         texts = spec.texts.iteration(number, recorder.state.findings, report_id)
         prompt = texts.user.encode("utf-8", "replace")
-        for warning in texts.warnings:
-            recorder.record(warning)
+        if texts.appended:
+            hint = "Put it into the prompt, where you want it to stand."
+            recorder.warn_once(spec.texts.describe_appended(texts), hint)
         chosen = choose_session(recorder.state, spec.settings, recorder.wall_time())
         recorder.record(
-            IterationStarted(
+            events.IterationStarted(
                 number=number,
                 instructions=texts.instructions,
                 status_instructions=texts.status_instructions,
                 system_prompt=texts.system,
-                prompt_bytes=len(prompt),
                 resumes=chosen.session or "",
                 notes=len(texts.notes),
                 report_id=report_id,
@@ -67,7 +58,7 @@ def run_iteration(
             recorder.record(chosen.reboot)
         again = recorder.state.streaks.retries
         name = f"{number:04d}" + (f".retry-{again}" if again else "")
-        AgentCall(supervisor, listen).make(texts.system, prompt, name, chosen.session)
+        call_claude(supervisor, texts.system, prompt, name, chosen.session, listen=listen)
     except ExpectedError as problem:
         failure = outcome_of_problem(recorder, problem)
     keep_place()
@@ -85,7 +76,7 @@ def _record_end(
     began: float,
     reading: Reading | None,
     texts: Texts | None,
-    failure: Outcome | None,
+    failure: events.Outcome | None,
 ) -> None:
     spec, recorder = supervisor.spec, supervisor.recorder
     call, result, spent = recorder.state.call, recorder.state.result, recorder.state.spending
@@ -95,7 +86,7 @@ def _record_end(
     error = _error(call, result, denials)
     instructions = texts.instructions if texts is not None else ""
     recorder.record(
-        IterationFinished(
+        events.IterationFinished(
             number=number,
             outcome=failure or outcome_of_call(supervisor, wrote_report=reported),
             status=status,
@@ -121,15 +112,15 @@ def _record_end(
     if spent.at_least and spec.settings.limits.max_cost_usd:
         counts = f"counts {money(spent.cost_usd)} for it" if spent.cost_usd else "cannot count it"
         hint = f"`limits.max_cost_usd` {counts}; `max_iterations` and `limits.max_duration` still hold."
-        recorder.record(Warned(f"The cost that Claude reported for iteration {number} cannot be read.", hint))
+        recorder.record(events.Warned(f"The cost that Claude reported for iteration {number} cannot be read.", hint))
 
 
-def _names(tool: ToolCalled | None, file: str) -> bool:
+def _names(tool: events.ToolCalled | None, file: str) -> bool:
     """The input of this tool names the file."""
     return tool is not None and any(isinstance(value, str) and file in value for value in tool.input.values())
 
 
-def _error(call: Call | None, result: ResultReported, denials: tuple[Denial, ...]) -> str:
+def _error(call: Call | None, result: events.ResultReported, denials: tuple[events.Denial, ...]) -> str:
     """What the iteration met last and did not get over. A denial is none: it has a rule of its own."""
     if result.is_error:
         return result.text or " ".join(result.errors)

@@ -13,15 +13,15 @@ from msgspec.structs import replace
 from claude_iterate.agent.processes.guardian import Guardian
 from claude_iterate.core import events
 from claude_iterate.core.events.enums import ONE_OFF, Point, Purpose
-from claude_iterate.core.formats import join_names
 from claude_iterate.core.rules import endings, verdicts
-from claude_iterate.core.rules.between import decide, decide_start
+from claude_iterate.core.rules.between import decide, nothing_can_be_recorded
 from claude_iterate.core.rules.breaker import new_hint_warnings
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.state.run_state import RunState
+from claude_iterate.engine import agent_commits, trust
 from claude_iterate.engine.hooks import Hooks
 from claude_iterate.engine.iteration import run_iteration
-from claude_iterate.engine.keep_awake import Awake
+from claude_iterate.engine.keep_awake import computer_awake
 from claude_iterate.engine.mailbox import Dispatcher, Signalled, StatusTouched
 from claude_iterate.engine.measuring import Measuring, start_measuring
 from claude_iterate.engine.proof import Proof
@@ -36,7 +36,7 @@ from claude_iterate.errors import ExpectedError
 from claude_iterate.system import processes, signals
 from claude_iterate.workspace import metadata_updates, plan_file, task_file
 from claude_iterate.workspace.files.restorable_file import Identity
-from claude_iterate.workspace.run_folder import notes, run_folder
+from claude_iterate.workspace.run_folder import notes
 from claude_iterate.workspace.run_folder.run_folder import RunFolder
 from claude_iterate.workspace.run_folder.status_file import StatusWatch
 
@@ -62,11 +62,11 @@ class Engine:
         self._proof: Proof | None = None
         self._measuring: Measuring | None = None
         self._hooks = Hooks(spec, recorder)
-        self._task = task_file.StartingTask(spec.layout.instructions, spec.before.carried.replaced)
         self._reports = StatusReports(spec, recorder)
         self._conditions = StopConditions(spec.settings.stop, recorder)
         self._watch = contextlib.ExitStack()
         self._watched: Identity | None = None
+        self._may_sleep = spec.settings.keep_awake and not spec.request.dry_run
         self._dispatcher = Dispatcher(spec, recorder, self._reports)
 
     @property
@@ -78,11 +78,13 @@ class Engine:
         # Left in reverse order, each step whatever became of the one before.
         with contextlib.ExitStack() as afterwards:
             afterwards.callback(signals.on_stop_signals(lambda name: self._dispatcher.inbox.post(Signalled(name))))
-            afterwards.callback(self._summarise_end)
+            afterwards.callback(self._summarise, running=False)
             supervisor = self._prepare(afterwards)
             self._measuring = start_measuring(supervisor)
             self._record_start()
             self._summarise()
+            if self._spec.sandbox is not None:
+                self._enter_sandbox(supervisor)
             self._prepare_proof(supervisor)
             self._watch_reports()
             afterwards.callback(self._watch.close)
@@ -100,12 +102,10 @@ class Engine:
             processes.become_subreaper()
         guardian = Guardian(spec.run, spec.environ, spec.sandbox)
         afterwards.callback(guardian.dismiss)
-        awake = Awake(spec.run, spec.own_environ)
-        afterwards.callback(awake.end)
         supervisor = Supervisor(spec, self._recorder, self._dispatcher, guardian, strangers)
         afterwards.callback(supervisor.sweep, thorough=True)
         self._dispatcher.chores = (
-            lambda: self._keep_awake(awake, supervisor),
+            lambda: self._keep_awake(afterwards, supervisor),
             supervisor.remember_orphans,
             # A folder that came back as another one is locked as soon as it is seen.
             self._place.remember,
@@ -113,22 +113,22 @@ class Engine:
         )
         return supervisor
 
-    def _keep_awake(self, awake: Awake, supervisor: Supervisor) -> None:
+    def _keep_awake(self, afterwards: contextlib.ExitStack, supervisor: Supervisor) -> None:
         """A run that lasts needs a computer that does not fall asleep."""
-        wanted = self._spec.settings.keep_awake and not self._spec.request.dry_run
-        if wanted and not awake.begun and self._recorder.now() > _LASTING:
-            supervisor.add_helpers(awake.begin())
+        if self._may_sleep and self._recorder.now() > _LASTING:
+            self._may_sleep = False
+            supervisor.add_helpers(afterwards.enter_context(computer_awake(self._spec.run, self._spec.own_environ)))
 
     def _watch_reports(self) -> None:
         """From the first call on, and again when the folder is another one; only iterations report."""
-        self._watched, post = self._place.identity, self._dispatcher.inbox.post
+        self._watched = self._place.identity
         self._watch.close()
         if self._spec.request.purpose == Purpose.RUN and self._spec.settings.notification.status_watch.enabled:
             failed = "Changes of the report are shown only at the end of each iteration"
             watch = StatusWatch(
                 self._spec.layout.status,
-                lambda: post(StatusTouched()),
-                lambda why: post(events.Warned(f"{failed}: {why}")),
+                lambda: self._dispatcher.inbox.post(StatusTouched()),
+                lambda why: self._recorder.record(events.Warned(f"{failed}: {why}")),
             )
             self._watch.callback(watch.close)
 
@@ -150,25 +150,17 @@ class Engine:
             self._recorder.record(event)
 
     def _summarise(self, running: bool = True) -> None:
-        """Write what `list` and `show` read, at the beginning, after each iteration and at the end."""
-        metadata_updates.record_run(self._spec.layout, self._state, self._spec.run, running)
-        self._place.note_summary()
-
-    def _try_to_summarise(self) -> None:
-        with contextlib.suppress(OSError, ExpectedError):  # at the end it is written again, or its failure told
-            self._summarise()
-
-    def _summarise_end(self) -> None:
-        """The journal is the truth: a summary that cannot be written does not make a good run a bad one."""
-        if self._state.started is None:
-            return  # nothing has begun, so there is nothing to sum up
-        if self._place.look():
-            return  # what stands in its place now has nothing to do with this run
+        """Write what `list` and `show` read, at the beginning, after each iteration and at the end. The journal is the
+        truth: a summary that cannot be written does not make a good run a bad one, and only at the end it is told."""
+        # Without a beginning there is nothing to sum up, and another workspace has nothing to do with this run.
+        if self._state.started is None or self._place.look():
+            return
         try:
-            self._summarise(running=False)
+            metadata_updates.record_run(self._spec.layout, self._state, self._spec.run)
         except (OSError, ExpectedError) as error:
             said = error.message if isinstance(error, ExpectedError) else error.strerror or str(error)
-            self._recorder.record(events.Warned(f"The summary in .metadata.json cannot be written: {said}"))
+            if not running:
+                self._recorder.record(events.Warned(f"The summary in .metadata.json cannot be written: {said}"))
 
     def _facts(self) -> Facts:
         layout, became = self._spec.layout, self._place.look()
@@ -179,13 +171,11 @@ class Engine:
         return replace(
             self._spec.facts(self._recorder.now(), self._recorder.wall_time()),
             chance=random.random(),  # noqa: S311 - it spreads retries
-            workspace_gone=str(layout.folder) if became == run_folder.GONE else "",
-            workspace_replaced=str(layout.folder) if became == run_folder.REPLACED else "",
+            workspace_gone=str(layout.folder) if became else "",
             unrecorded=f"{why} ({layout.runs})" if why else "",
             measures=self._measuring is not None,
             task=task_file.current_identity(layout.instructions) if self._state.claim.task or ticked else "",
             plan=plan,
-            withdrawn=self._reports.claims_nothing,
             inspection=self._proof.inspection if self._proof is not None else None,
         )
 
@@ -193,8 +183,6 @@ class Engine:
         """Something begins or ends, and Claude does not work: what names this run must be in its place, and what the
         user wrote for it. What was put back is told."""
         self._place.restore(deleted_by_us=after_call)
-        if not self._place.look() and self._place.summary_was_replaced():
-            self._try_to_summarise()
         if self._watched != self._place.identity:
             self._watch_reports()
         number, done = self._state.iteration, self._state.iterations
@@ -211,7 +199,7 @@ class Engine:
         if isinstance(verdict, verdicts.Begin | verdicts.RunHook | verdicts.ProofStep | verdicts.MakeOneOffCall):
             if self._dispatcher.catch_up():
                 return True  # the user said something meanwhile; it may be `stop`
-            verdict = decide_start(self._state, facts) or verdict
+            verdict = nothing_can_be_recorded(facts) or verdict
         waits = isinstance(verdict, verdicts.Wait | verdicts.Ask)
         proving = self._is_proving
         if not waits and (not proving or isinstance(verdict, verdicts.Finish)):
@@ -242,7 +230,7 @@ class Engine:
                 self._ask(number)
             case verdicts.Finish():
                 self._hooks.run(supervisor, Point.FINISHED, self._state.iterations, verdict)
-                self._finish(verdict)
+                self._finish(verdict, supervisor)
                 return False
             case _:
                 assert_never(verdict)
@@ -259,10 +247,10 @@ class Engine:
         before = self._state.hints
         keep_place, listen = lambda: self._keep_place(after_call=True), self._conditions.search
         run_iteration(supervisor, self._reports, number, keep_place, listen)
+        agent_commits.take_in_commits(supervisor)
         for warned in new_hint_warnings(before, self._state.hints, self._spec.layout.name):
             self._recorder.record(warned)
-        if not self._place.look():
-            self._try_to_summarise()
+        self._summarise()
         self._recorder.sinks.flush()
 
     def _ask(self, number: int) -> None:
@@ -271,7 +259,20 @@ class Engine:
         if not answers:
             self._dispatcher.receive(self._recorder.now() + _ANSWER)
 
-    def _finish(self, verdict: verdicts.Finish) -> None:
+    def _enter_sandbox(self, supervisor: Supervisor) -> None:
+        """Before the first call: remember what decides about later runs, and make the repositories for Claude."""
+        spec = self._spec
+        trust.begin(spec.project, spec.layout, spec.run)
+        agent_commits.make_repositories(supervisor)
+
+    def _leave_sandbox(self, supervisor: Supervisor) -> None:
+        spec = self._spec
+        agent_commits.take_in_commits(supervisor)
+        agent_commits.remove_repositories(spec)
+        for warned in trust.end(spec.project, spec.layout, spec.run):
+            self._recorder.record(warned)
+
+    def _finish(self, verdict: verdicts.Finish, supervisor: Supervisor) -> None:
         spec = self._spec
         waiting = len(notes.names(spec.layout)) if spec.request.purpose == Purpose.RUN else 0
         facts = spec.facts(self._recorder.now(), self._recorder.wall_time())
@@ -279,19 +280,12 @@ class Engine:
         changes = () if spec.request.purpose in ONE_OFF else self._state.changes
         if self._definition is not None and not self._place.look():
             changes = self._definition.changes()
+        if spec.sandbox is not None:
+            self._leave_sandbox(supervisor)
         if spec.tree is not None:
             self._recorder.record(spec.tree.describe_rest())
-        self._warn_of_new_files()
-        facts = self._task.compare(replace(facts, unread_notes=waiting, last_prompt=self._place.last_prompt()))
+        facts = replace(facts, unread_notes=waiting, last_prompt=self._place.last_prompt())
+        facts = task_file.with_loss(facts, spec.layout.instructions)
         ending = endings.run_finished_event(verdict, self._state, facts, changes)
         # What the run counted is about these instructions.
         self._recorder.record(replace(ending, task=task_file.current_identity(spec.layout.instructions)))
-
-    def _warn_of_new_files(self) -> None:
-        """Of what was created during the run and is acted on outside of the sandbox."""
-        sandbox, project = self._spec.sandbox, self._spec.project.root
-        found = [os.path.relpath(path, project) for path in sandbox.absent if os.path.lexists(path)] if sandbox else []
-        if found:
-            text = f"New since the run began, and acted on outside of the sandbox: {join_names(found)}."
-            hint = "Look at it before you start git, Claude or a run here: Claude may have written it."
-            self._recorder.record(events.Warned(text, hint))

@@ -44,7 +44,7 @@ class TaskDone(msgspec.Struct, frozen=True):
     """A task in the background has come to its end."""
 
 
-AnyMessage = Message | Signalled | StatusTouched | Warned | TaskDone
+AnyMessage = Message | Signalled | StatusTouched | TaskDone
 
 
 class Inbox:
@@ -129,13 +129,6 @@ class Dispatcher:
         """Look for requests and do the chores; True when that changed something."""
         before = self._recorder.state
         self._next_look = self._recorder.now() + LOOK
-        self._take_requests()
-        for chore in self.chores:
-            chore()
-        return self._recorder.state is not before
-
-    def _take_requests(self) -> None:
-        """Deal with everything that the user asked for since the last look."""
         for request in self._spec.user.listen(self._recorder.state):
             self.steer(request)
         for found in self._requests.take(self._reply):
@@ -145,6 +138,9 @@ class Dispatcher:
                 self.steer(Requested(Verb(found.verb), "command", found.now))
             else:
                 self._recorder.record(Warned(found))
+        for chore in self.chores:
+            chore()
+        return self._recorder.state is not before
 
     def steer(self, request: Requested) -> None:
         """Record what the user asks for, by whatever means, and what the rules make of it."""
@@ -169,8 +165,6 @@ class Dispatcher:
                 self._recorder.sinks.flush()
             case StatusTouched():
                 self._reports.expect_change(self._recorder.now())
-            case Warned():
-                self._recorder.record(message)
             case TaskDone():
                 pass  # it has ended the waiting, and that is all
             case _:

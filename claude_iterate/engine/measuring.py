@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from claude_iterate.core.events import Changes, Event, SnapshotTaken, TestCounts, WorkMeasured
 from claude_iterate.core.events.enums import Point, Purpose
 from claude_iterate.core.formats import join_names, one_line, shorten
-from claude_iterate.core.rules.during import decide_check
 from claude_iterate.core.rules.verdicts import Ask, Begin, Finish, ProofStep, RunHook, RunStopScripts, Verdict
 from claude_iterate.core.state.work import find_contradiction, find_progress
 from claude_iterate.engine.shell_command import run_program, shell_program
@@ -66,30 +65,26 @@ class Measuring:
         user may do while the run waits, and what checks leave, is not Claude's work."""
         if isinstance(verdict, ProofStep | RunHook | RunStopScripts | Ask) or self._recorder.state.paused:
             self._stale = True
-        if self._starts_a_program(verdict) and self._first is not None:
-            # What the look has started would be taken for something that the program left behind.
-            if (found := self._finish_first()) is not None:
-                self._record([], self._recorder.state.iterations, found)
-            return True
-        if not isinstance(verdict, Begin):
+        begins, number = isinstance(verdict, Begin), self._recorder.state.iterations
+        # What the first look has started would be taken for something that a program of ours left behind.
+        if not begins and not self._starts_a_program(verdict):
             return False
-        number, first = verdict.number - 1, self._first is not None
-        found = self._finish_first()
-        # A second try of an iteration goes on with what the first one left.
-        if not first and self._stale and not self._recorder.state.streaks.retries:
-            found = self._now(lambda: self._work.look(number, self._since, again=True))
-        self._stale = self._stale and bool(self._recorder.state.streaks.retries)
+        first, found = self._first is not None, self._finish_first()
+        if begins:
+            # A second try of an iteration goes on with what the first one left.
+            retries = bool(self._recorder.state.streaks.retries)
+            if not first and self._stale and not retries:
+                found = self._now(lambda: self._work.look(number, self._since, again=True))
+            self._stale = self._stale and retries
         if found is not None:
             self._record([], number, found)
         return first or found is not None
 
     def _starts_a_program(self, verdict: Verdict) -> bool:
         """A check or a hook; the run may end with one."""
-        started = self._recorder.state.started
-        ends_with_hook = started is not None and Point.FINISHED in started.hooks
-        return isinstance(verdict, ProofStep | RunHook | RunStopScripts) or (
-            isinstance(verdict, Finish) and ends_with_hook
-        )
+        if isinstance(verdict, Finish):
+            return Point.FINISHED in self._recorder.state.run.hooks
+        return isinstance(verdict, ProofStep | RunHook | RunStopScripts)
 
     def measure(self, number: int) -> None:
         """After an iteration, to `WorkMeasured`. If the run is to end now, there is none."""
@@ -104,7 +99,7 @@ class Measuring:
         tests = self._run_tests()
         changes = _changes(look)
         progress = find_progress(self._recorder.state, changes, tests)
-        self._record([WorkMeasured(number, changes, tests, progress, notes=look.notes)], number, look)
+        self._record([WorkMeasured(number, changes, tests, progress)], number, look)
         if odd := find_contradiction(self._recorder.state):
             hint = "The report is the agent's word; this is measured."
             self._recorder.warn_once(f"Iteration {number}: {odd}", hint, about="claim")
@@ -130,7 +125,7 @@ class Measuring:
 
     def _record(self, measured: list[Event], number: int, look: Look) -> None:
         """All in one write: a kill comes before or after it."""
-        taken = SnapshotTaken(number, look.tree, look.ref, look.head, _as_text(look.branch), look.how)
+        taken = SnapshotTaken(number, look.tree, look.ref, look.head, _as_text(look.branch))
         self._recorder.record_printed([*([taken] if look.tree else []), *measured])
         if look.problem:
             text = f"What an iteration changes cannot be measured: {look.problem}"
@@ -148,9 +143,8 @@ def place_of(layout: Layout, run: str, ignore: tuple[str, ...]) -> Place:
     own = [*layout.own_folders(), root / "claude-iterate" / "snapshots.git"]
     inside = [f"{path.relative_to(root)}/" for path in own if path != root and path.is_relative_to(root)]
     kept = [str(path.relative_to(root)) for path in (layout.instructions, layout.todo) if path.is_relative_to(root)]
-    notes = tuple(map(str, (layout.todo, layout.working, layout.plan, layout.impl)))
     printed = [str(path.relative_to(root)) for path in processes.own_output_files(root)]
-    return Place(root, layout.name, run, (*inside, *printed), tuple(kept), ignore, notes)
+    return Place(root, layout.name, run, (*inside, *printed), tuple(kept), ignore)
 
 
 def _changes(look: Look) -> Changes | None:
@@ -159,7 +153,7 @@ def _changes(look: Look) -> Changes | None:
     hows = list(look.changes.values())
     names = [_as_text(path)[:_LONGEST] for path in sorted(look.changes)[:_NAMES]]
     counts = hows.count("A"), hows.count("M"), hows.count("D")
-    return Changes(*counts, look.commits, look.head, look.how, tuple(names))
+    return Changes(*counts, look.commits, look.how, tuple(names))
 
 
 def _as_text(name: str) -> str:
@@ -171,7 +165,7 @@ def count_tests(supervisor: Supervisor, command: str) -> tuple[TestCounts | None
     """Run the project's test command: the counts; or None, and why they are not known. What cannot be read is never a
     success, and never "no failures"."""
     began = time.time_ns() - _COARSE
-    ended = run_program(supervisor, shell_program(command, "test", tail=_TAIL), decide_check)
+    ended = run_program(supervisor, shell_program(command, "test", tail=_TAIL))
     if ended.code is None:
         return None, f"`{command}` {ended.how}"
     root = supervisor.spec.layout.root

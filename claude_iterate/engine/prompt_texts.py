@@ -7,17 +7,15 @@ from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
-import msgspec
 from msgspec.structs import replace
 
-from claude_iterate.core.events import Warned
 from claude_iterate.core.events.enums import Purpose
 from claude_iterate.core.reports.review import list_requirements, requirements_in
 from claude_iterate.core.reports.status import describe
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import Mode
 from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.prompts import Prompts
+from claude_iterate.prompts import Prompts, Texts
 from claude_iterate.workspace import creation, settings_reader
 from claude_iterate.workspace.files.untrusted_files import refuse_links_out
 from claude_iterate.workspace.layout import Layout
@@ -53,18 +51,6 @@ def read_instructions(layout: Layout) -> str:
     return text
 
 
-class Texts(msgspec.Struct, frozen=True):
-    """The prompts of one call, the parts that the log shows once, the names of the notes in them, and what there is to
-    say about the prompts."""
-
-    system: str
-    user: str
-    instructions: str = ""
-    status_instructions: str = ""
-    notes: tuple[str, ...] = ()
-    warnings: tuple[Warned, ...] = ()
-
-
 class TextSource:
     """Renders the prompts of one run: those of the workspace come first, then the project's, then the user's."""
 
@@ -79,7 +65,6 @@ class TextSource:
         self._settings = settings
         self._agents_file = layout.root / settings.claude.agents_file if settings.claude.agents_file else None
         self._prompts = Prompts(self.folders, mode.name)
-        self._has_warned = False
         # A Claude in a sandbox could make a link, to be shown what it may not see.
         confined = settings.sandbox.kind != "none" and layout.dry_run_folder is None
         self._shown = [layout.root.resolve(), layout.folder.resolve()] if confined else []
@@ -103,20 +88,15 @@ class TextSource:
         waiting = notes.pending_notes(self._layout)
         values = self._values(number, failure, instructions, [note.text for note in waiting])
         rendered = self._prompts.iteration_prompts({**values, "report_id": identity})
-        names = tuple(note.name for note in waiting)
         # The id is this iteration's own. The log shows the instructions around it, which all iterations share.
         shared = rendered.status_instructions.replace(identity, ANY_ID)
-        warning = self._warning(rendered.appended)
-        return Texts(rendered.system, rendered.user, instructions, shared, names, warning)
+        names = tuple(note.name for note in waiting)
+        return replace(rendered, instructions=instructions, status_instructions=shared, notes=names)
 
-    def _warning(self, appended: tuple[str, ...]) -> tuple[Warned, ...]:
-        """Said once in a run."""
-        if not appended or self._has_warned:
-            return ()
-        self._has_warned = True
-        missing = " and ".join(f"{{{{ {name} }}}}" for name in appended)
-        text = f"The prompt {self._prompts.find('iteration')} does not use {missing}: added at its end."
-        return (Warned(text, "Put it into the prompt, where you want it to stand."),)
+    def describe_appended(self, texts: Texts) -> str:
+        """What was added to the prompt of an iteration."""
+        missing = " and ".join(f"{{{{ {name} }}}}" for name in texts.appended)
+        return f"The prompt {self._prompts.find('iteration')} does not use {missing}: added at its end."
 
     def review(self, depth: str, depth_note: str) -> Texts:
         """The texts of a review, and the instructions that it judges by."""
@@ -159,7 +139,8 @@ class TextSource:
         }
 
     def _values(self, number: int, failure: str, instructions: str, waiting: list[str]) -> Mapping[str, object]:
-        layout, settings = self._layout, self._settings
+        layout, settings, agents = self._layout, self._settings, self._agents_file
+        own = layout.status_instructions
         seen = status_file.look(layout.status).reading
         status = seen.status if seen else None
         return {
@@ -167,7 +148,7 @@ class TextSource:
             "iteration": number,
             "max_iterations": self.max_iterations,
             "instructions": instructions,
-            "status_instructions": _own_text(layout.status_instructions),
+            "status_instructions": _read_text(own, str(own), "Fix it or remove it.") if own.exists() else "",
             "previous_status": describe(status) if status else "",
             "previous_summary": (status.summary or "") if status else "",
             "failures": failure,
@@ -181,22 +162,13 @@ class TextSource:
             "impl_folder": str(layout.impl),
             "spec_dir": settings.paths.spec_dir,
             "src_dir": settings.paths.src_dir or "",
-            "agents_text": _agents_text(self._agents_file) if self._agents_file is not None else "",
+            "agents_text": _read_text(agents, f"`claude.agents_file` ({agents})", "Fix the setting.") if agents else "",
         }
 
 
-def _own_text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return ""
-    except (OSError, UnicodeDecodeError) as error:
-        raise WorkspaceProblem(f"{path} cannot be read: {error}.", "Fix it or remove it.") from None
-
-
-def _agents_text(path: Path) -> str:
+def _read_text(path: Path, shown: str, hint: str) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         said = getattr(error, "strerror", None) or "it is not UTF-8"
-        raise WorkspaceProblem(f"`claude.agents_file` ({path}) cannot be read: {said}.", "Fix the setting.") from None
+        raise WorkspaceProblem(f"{shown} cannot be read: {said}.", hint) from None

@@ -7,7 +7,6 @@ from its answer.
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -18,7 +17,6 @@ from claude_iterate.core.outcomes.classes import ENDING_FAILURES, FINE, RETRIED
 from claude_iterate.core.reports import review
 from claude_iterate.core.reports.review import INVALID, Review
 from claude_iterate.core.rules import proof
-from claude_iterate.core.rules.during import decide_check
 from claude_iterate.core.rules.facts import Facts, Inspection
 from claude_iterate.core.rules.verdicts import HoldReview, JudgeClaim, ProofStep, RunCheck, Verify
 from claude_iterate.engine import schema_call
@@ -68,7 +66,7 @@ class Proof:
 
     def _run_check(self, step: RunCheck) -> None:
         gone = self._definition.missing_files(step.command) if self._definition is not None else ()
-        ended = run_program(self._supervisor, shell_program(step.command, "check"), decide_check)
+        ended = run_program(self._supervisor, shell_program(step.command, "check"))
         cut, output = ended.cut.cause if ended.cut else "", ended.problem or ended.output
         project = self._project.identity
         self._recorder.record(
@@ -101,12 +99,11 @@ def hold_review(supervisor: Supervisor, depth: str, project: ProjectState) -> No
     context. `project` is what it is to look at."""
     spec, recorder = supervisor.spec, supervisor.recorder
     began = recorder.now()
-    schema_call.warn_if_unknown(recorder, project)
     question = SchemaQuestion(
         lambda: spec.texts.review(depth, review.DEPTHS[depth]),
-        review.SCHEMA,
+        review.schema(),
         f"review-{recorder.state.claim.judged + 1}-{os.urandom(2).hex()}",
-        lambda size: events.ReviewStarted(depth, size),
+        events.ReviewStarted(depth),
     )
     answer = schema_call.ask(supervisor, question)
     outcome = answer.outcome
@@ -116,7 +113,11 @@ def hold_review(supervisor: Supervisor, depth: str, project: ProjectState) -> No
     else:
         found = _judge(supervisor, answer, project)
         if found.requirements:
-            found = _write_report(spec.report, review.render_report(found, spec.layout.name, depth)) or found
+            try:
+                spec.report.parent.mkdir(parents=True, exist_ok=True)
+                untrusted_files.write_text(spec.report, review.render_report(found, spec.layout.name, depth))
+            except OSError as error:  # a review whose report cannot be kept is not evidence
+                found = Review(INVALID, f"{spec.report} cannot be written: {error.strerror}")
     spent = recorder.state.spending
     recorder.record(
         events.ReviewFinished(
@@ -129,7 +130,6 @@ def hold_review(supervisor: Supervisor, depth: str, project: ProjectState) -> No
             outcome=outcome if unheld else None,
             tokens=spent.tokens,
             cost_is_lower_bound=spent.at_least,
-            project=project.identity,
             requirements=tuple(
                 replace(one, evidence=shorten(one.evidence, _LONGEST_EVIDENCE)) for one in found.requirements
             ),
@@ -146,13 +146,3 @@ def _judge(supervisor: Supervisor, answer: SchemaAnswer, project: ProjectState) 
         return Review(INVALID, f"{moved}: {join_names(changed)}")
     asked = review.requirements_in(answer.texts.instructions if answer.texts is not None else "")
     return review.judge(answer.document or {}, asked)
-
-
-def _write_report(path: Path, text: str) -> Review | None:
-    """A review whose report cannot be kept is not evidence."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        untrusted_files.write_text(path, text)
-    except OSError as error:
-        return Review(INVALID, f"{path} cannot be written: {error.strerror}")
-    return None

@@ -10,7 +10,6 @@ import msgspec
 
 from claude_iterate.core.events import Entry, Event, Warned
 from claude_iterate.core.redact import Redactor
-from claude_iterate.core.state.carry_over import retell_start
 from claude_iterate.core.state.fold import reduce
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.workspace.journal_writer import JournalWriter
@@ -41,11 +40,9 @@ class Recorder:
         self.sinks = sinks
         self._redactor = redactor
         self._troubles = troubles
-        self._encode = msgspec.json.Encoder().encode
         self._began = time.monotonic()
         self._sequence = 0
         self._warnings: set[str] = set()
-        self._before = RunState()
         self.state = RunState()
 
     def now(self) -> float:
@@ -79,9 +76,8 @@ class Recorder:
 
     def _write(self, events: Sequence[Event]) -> None:
         at, elapsed = round(time.time(), 3), round(time.monotonic() - self._began, 4)
-        if self._redactor.suspects(self._encode(events)):
-            events = [self._clean(event) for event in events]
-        self._before = self.state
+        if self._redactor.suspects(msgspec.json.encode(events)):
+            events = [self._redactor.clean_event(event) for event in events]
         folded: list[tuple[Entry, RunState]] = []
         for event in events:
             self._sequence += 1
@@ -93,15 +89,7 @@ class Recorder:
         for entry, state in folded:
             self.sinks(entry, state)
 
-    def _clean(self, event: Event) -> Event:
-        return self._redactor.clean_event(event) if self._redactor.suspects(self._encode(event)) else event
-
     def tick(self) -> None:
         """Tell the sinks that time has passed."""
         self.sinks.tick(self.now())
         self.record_troubles()
-
-    def retell(self) -> Entry | None:
-        """One entry from which all can be known that was recorded before the last batch; None before the first."""
-        event = retell_start(self._before)
-        return Entry(1, self._before.started_at, 0.0, event) if event is not None else None

@@ -118,11 +118,12 @@ class PreparedRun(msgspec.Struct, frozen=True):
         """The workspace."""
         return self.layout.name
 
+    @property
+    def command_line(self) -> CommandLine:
+        """How it was started."""
+        return self.request.command_line.of(self.request.purpose, self.name)
+
     def command(self, *words: str) -> str:
         """The command that was typed, as a next step, with these words added."""
         line = self.request.command_line
         return line.command(line.verb or "run", self.name, *words)
-
-    def repeated_command(self, *words: str) -> str:
-        """The same with all options that were typed."""
-        return self.command(*(word for option in self.request.command_line.options for word in option), *words)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
@@ -17,43 +15,15 @@ from claude_iterate.core.events import Event, Requested, RunStarted
 from claude_iterate.core.events.enums import Point, Purpose, Verb
 from claude_iterate.core.redact import changed_settings
 from claude_iterate.core.rules.facts import Facts
-from claude_iterate.core.rules.next_steps import EXAMPLE_CHECK, CommandLine
+from claude_iterate.core.rules.next_steps import EXAMPLE_CHECK
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.prompt_texts import TextSource
 from claude_iterate.engine.run_request import PreparedRun
+from claude_iterate.project.agent_repository import AgentRepository
 from claude_iterate.project.worktrees import Worktree
 from claude_iterate.system import processes
 from claude_iterate.workspace import task_file
 from claude_iterate.workspace.inheritance import Inheritance
-
-
-class LocalZone(tzinfo):
-    """The computer's own zone, with its summer time. A fixed offset would be wrong after the next change."""
-
-    def utcoffset(self, moment: datetime | None) -> timedelta | None:
-        """As the system says for this moment."""
-        return moment.replace(tzinfo=None).astimezone().utcoffset() if moment is not None else None
-
-    def dst(self, _moment: datetime | None) -> None:
-        """Not told apart from the offset."""
-
-    def tzname(self, _moment: datetime | None) -> str:
-        """It has no name that others would know."""
-        return "local"
-
-    def fromutc(self, moment: datetime) -> datetime:
-        """A moment in UTC on this computer's clock."""
-        return moment.replace(tzinfo=UTC).astimezone().replace(tzinfo=self)
-
-
-def zone(name: str) -> tzinfo | None:
-    """The time zone of this name; the computer's own if the name is empty, None if it is unknown."""
-    if not name:
-        return LocalZone()
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return None
 
 
 class UserInput(msgspec.Struct, frozen=True):
@@ -88,6 +58,8 @@ class RunSpec(PreparedRun, frozen=True, kw_only=True):
     sandbox: Sandbox | None = None
     opening: tuple[Event, ...] = ()
     """What is recorded after the beginning of the run."""
+    repositories: tuple[AgentRepository, ...] = ()
+    """Those that a Claude in a sandbox works with."""
     tree: Worktree | None = None
     """The worktree that it works in."""
     test_command: str = ""
@@ -104,15 +76,11 @@ class RunSpec(PreparedRun, frozen=True, kw_only=True):
         write."""
         if self.sandbox is None:
             return self.environ
-        return environment_outside(self.environ, (str(self.layout.project), *self.sandbox.writable))
+        return environment_outside(self.environ, (str(self.layout.project), *self.sandbox.writable, *self.sandbox.of_claude))
 
     def __repr__(self) -> str:
         """Without the environment and the settings, which hold secrets."""
         return f"RunSpec({self.run!r})"
-
-    @property
-    def _line(self) -> CommandLine:
-        return self.request.command_line.of(self.request.purpose, self.name)
 
     def facts(self, now: float, wall: float) -> Facts:
         """What the rules know of this run beyond its state."""
@@ -120,9 +88,9 @@ class RunSpec(PreparedRun, frozen=True, kw_only=True):
         known = now, wall, self.settings, self.max_iterations, request.purpose
         return Facts(
             *known,
-            command_line=self._line,
+            command_line=self.command_line,
             refuses=self.before.carried.refuses or (defined is not None and defined.refuses),
-            zone=LocalZone(),
+            zone=None,
             mode=self.mode,
             checks_only=request.checks_only,
         )
@@ -149,7 +117,7 @@ class RunSpec(PreparedRun, frozen=True, kw_only=True):
             hooks=hooks,
             settings=changed_settings(self.settings),
             measures=measures,
-            again=self._line.repeat(),
+            again=self.command_line.repeat(),
             cassette=self.cassette,
             to_prove=self._to_prove(),
             proof_is_example=not self.test_command,
@@ -161,4 +129,4 @@ class RunSpec(PreparedRun, frozen=True, kw_only=True):
         proves = self.facts(0.0, 0.0).proof_wanted or self.request.dry_run or self.mode.makes_plan
         if proves or self.request.purpose != Purpose.RUN:
             return ""
-        return self._line.add_check(self.test_command or EXAMPLE_CHECK)
+        return self.command_line.add_check(self.test_command or EXAMPLE_CHECK)

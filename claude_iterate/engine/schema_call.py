@@ -1,8 +1,8 @@
 """Calls of Claude that are not iterations: a question that is answered in a schema of ours, instructions to write.
 
-Who is asked may look at the project and is given no tool that acts. An agent that does not know the option for a schema
-is asked once more, and gives the same answer as text. Settings of Claude Code in the project do not count in such a
-call; where they say how to log in, Claude is asked once more with them.
+Who is asked may look at the project and is given no tool that acts. Settings of Claude Code in the project do not count
+in such a call; where they say how to log in, Claude is asked once more with them. An agent that is not Claude Code
+gives the same answer as text.
 """
 
 from __future__ import annotations
@@ -11,34 +11,30 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from claude_iterate.agent.command.command_line import ReadOnlyCall
-from claude_iterate.agent.protocol.stream import LARGEST_ANSWER
 from claude_iterate.core import events, foreign_json
 from claude_iterate.core.events.enums import Kind, Purpose
-from claude_iterate.core.formats import size
 from claude_iterate.core.outcomes.classes import FINE
 from claude_iterate.core.reports import validation
-from claude_iterate.engine.call import AgentCall, outcome_of_call, outcome_of_problem
-from claude_iterate.engine.prompt_texts import Texts
+from claude_iterate.engine.call import call_claude, outcome_of_call, outcome_of_problem
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.errors import ExpectedError
 from claude_iterate.project import project_state
 from claude_iterate.project.project_state import ProjectState
+from claude_iterate.prompts import Texts
 from claude_iterate.system import processes
-
-_OPTION = "--json-schema"
 
 
 class SchemaQuestion(msgspec.Struct, frozen=True):
-    """What is asked. `texts` gives the prompts, `started` the event of a prompt with so many bytes. `schema` is empty
-    where Claude is to write a file."""
+    """What is asked. `texts` gives the prompts; `schema` is empty where Claude is to write a file."""
 
     texts: Callable[[], Texts]
     schema: str
     raw_name: str
-    started: Callable[[int], events.Event]
+    started: events.Event
 
 
 class SchemaAnswer(msgspec.Struct, frozen=True):
@@ -52,31 +48,16 @@ class SchemaAnswer(msgspec.Struct, frozen=True):
 
 
 def ask(supervisor: Supervisor, question: SchemaQuestion) -> SchemaAnswer:
-    """Ask by schema; without the option if Claude does not know it."""
-    spec, recorder = supervisor.spec, supervisor.recorder
-    asked = _ask_once(supervisor, question)
-    if (
-        asked.outcome.kind in {Kind.AUTH, Kind.AWAY}
-        and spec.known.has("--restricted")
-        and spec.permissions.project_has_login
-    ):
+    """Ask by schema; once more where only the settings of the project have the login."""
+    spec = supervisor.spec
+    read_only = ReadOnlyCall(question.schema, spec.permissions.own_file)
+    outcome, texts = _call(supervisor, question, question.raw_name, read_only)
+    needs_login = outcome.kind in {Kind.AUTH, Kind.AWAY} and spec.permissions.project_has_login
+    if needs_login and spec.known.has("--restricted"):
         text = "Without the settings of Claude Code in the project there is no login, so the review reads them."
-        recorder.warn_once(text, "Put the login into your own settings: ~/.claude/settings.json")
-        asked = _ask_once(supervisor, question, restricted=False)
-    call = recorder.state.call
-    if asked.outcome.kind != Kind.CONFIG or call is None or _OPTION not in call.stderr:
-        return asked
-    text = f"This Claude does not know {_OPTION}, so it is asked for JSON as text."
-    recorder.warn_once(text, "Update it: claude update")
-    return _ask_once(supervisor, question, by_schema=False)
-
-
-def _ask_once(
-    supervisor: Supervisor, question: SchemaQuestion, *, by_schema: bool = True, restricted: bool = True
-) -> SchemaAnswer:
-    name = question.raw_name + ("" if by_schema else "-as-text") + ("" if restricted else "-unrestricted")
-    options = ReadOnlyCall(question.schema if by_schema else "", supervisor.spec.permissions.own_file, restricted)
-    outcome, texts = _call(supervisor, question, name, options)
+        supervisor.recorder.warn_once(text, "Put the login into your own settings: ~/.claude/settings.json")
+        unrestricted = replace(read_only, restricted=False)
+        outcome, texts = _call(supervisor, question, f"{question.raw_name}-unrestricted", unrestricted)
     return SchemaAnswer(outcome, texts, *(_read_answer(supervisor.recorder, outcome) if outcome.called else ()))
 
 
@@ -86,9 +67,8 @@ def _call(
     texts: Texts | None = None
     try:
         texts = question.texts()
-        prompt = texts.user.encode("utf-8", "replace")
-        supervisor.recorder.record(question.started(len(prompt)))
-        AgentCall(supervisor).make(texts.system, prompt, name, read_only=read_only)
+        supervisor.recorder.record(question.started)
+        call_claude(supervisor, texts.system, texts.user.encode("utf-8", "replace"), name, read_only=read_only)
     except ExpectedError as problem:
         return outcome_of_problem(supervisor.recorder, problem), texts
     # A tool that was denied on the way is not a failure if the answer is there.
@@ -96,10 +76,8 @@ def _call(
 
 
 def _read_answer(recorder: Recorder, outcome: events.Outcome) -> tuple[dict[str, Any] | None, str]:
-    """The answer, or why there is none. Who knows the schema has to use it; the words of others are read as JSON."""
+    """The answer, or why there is none. Who knows the schema has to use it; of another agent the JSON object counts."""
     result, call = recorder.state.result, recorder.state.call
-    if result.refused_bytes:
-        return None, f"the answer has {size(result.refused_bytes)}, far more than an honest one needs"
     if result.subtype == "error_max_structured_output_retries":
         why = "; ".join(result.errors)[:200]
         return None, f"Claude could not give its answer in the form that was asked for: {why}"
@@ -107,21 +85,13 @@ def _read_answer(recorder: Recorder, outcome: events.Outcome) -> tuple[dict[str,
         return None, "it was skipped"
     if outcome.kind not in FINE or result.structured is not None:
         return result.structured, ""
-    if call is not None and not call.by_schema:
-        return _read_text(result.text)
     if outcome.kind == Kind.MAX_TURNS:
         return None, "Claude ran into its turn limit (`claude.max_turns`) before it answered"
+    knows = call is None or call.by_schema
+    document = None if knows else foreign_json.decode_written(result.text.encode("utf-8", "replace"))
+    if isinstance(document, dict) and not foreign_json.is_deep(document):
+        return document, ""
     return None, "Claude ended without giving its answer in the form that was asked for"
-
-
-def _read_text(text: str) -> tuple[dict[str, Any] | None, str]:
-    data = text.encode("utf-8", "replace")
-    if len(data) > LARGEST_ANSWER:
-        return None, f"the answer has {size(len(data))}, far more than an honest one needs"
-    document = foreign_json.decode_written(data)
-    if not isinstance(document, dict) or foreign_json.is_deep(document):
-        return None, "the answer is not the JSON object that was asked for"
-    return document, ""
 
 
 def look_at_project(supervisor: Supervisor) -> ProjectState:
@@ -135,13 +105,6 @@ def look_at_project(supervisor: Supervisor) -> ProjectState:
     return supervisor.meanwhile(lambda: project_state.look(layout.root, left_out, watched, scratch, environ, filters))
 
 
-def warn_if_unknown(recorder: Recorder, project: ProjectState) -> None:
-    """A change of a project that cannot be looked at would not be noticed."""
-    if not project.is_known:
-        text = "Whether Claude changes the project meanwhile cannot be known: it has too many files to look at."
-        recorder.warn_once(text, "Put it under git: git init")
-
-
 def make_one_off_call(supervisor: Supervisor) -> None:
     """Write the instructions, or grade them: from `OneOffCallStarted` to `OneOffCallFinished`. The command that asked
     for it judges the result."""
@@ -150,14 +113,13 @@ def make_one_off_call(supervisor: Supervisor) -> None:
     grades = purpose == Purpose.VALIDATE
     question = SchemaQuestion(
         spec.texts.grading if grades else lambda: spec.texts.one_off(purpose, spec.request.prompt_values),
-        validation.SCHEMA if grades else "",
+        validation.schema() if grades else "",
         purpose,
-        lambda size: events.OneOffCallStarted(purpose, size),
+        events.OneOffCallStarted(purpose),
     )
     changed: tuple[str, ...] = ()
     if grades:  # Claude is only to look
         before = look_at_project(supervisor)
-        warn_if_unknown(recorder, before)
         answer = ask(supervisor, question)
         changed = look_at_project(supervisor).changes_since(before)
     else:

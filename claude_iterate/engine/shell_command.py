@@ -6,26 +6,22 @@ that a run starts except Claude and its own small tools goes through here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.agent.command import discovery
 from claude_iterate.agent.command.command_line import run_environment
-from claude_iterate.agent.processes.child import ChildProcess, Reader
+from claude_iterate.agent.processes.child import ChildProcess
 from claude_iterate.core.events.enums import Cause
-from claude_iterate.core.rules.facts import Facts
+from claude_iterate.core.rules.during import CHECK_RULES, Running, decide_running
 from claude_iterate.core.rules.verdicts import Cut, Wait
-from claude_iterate.core.state.run_state import RunState
-from claude_iterate.engine.supervisor import ProcessCallbacks, Supervisor
+from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.errors import ExpectedError
 
 TAIL = 4000
 """Characters that are kept of the end of a program's output, unless more are asked for."""
-
-TimeLimit = Callable[[RunState, Facts], Wait | Cut]
-"""When to end a program: a function of `core.rules.during`. `program_began` of the facts is its start."""
 
 
 class Program(msgspec.Struct, frozen=True):
@@ -69,42 +65,39 @@ def shell_program(line: str, name: str, environment: Mapping[str, str] | None = 
     return Program(argv, "The shell", environment or {}, tail=tail)
 
 
-def run_program(supervisor: Supervisor, program: Program, time_limit: TimeLimit) -> ProgramEnd:
-    """Run it in the project root until it has ended, and nothing that it started is left. Never an exception for what
-    the program does."""
-    recorder = supervisor.recorder
-    began, tail, cuts = recorder.now(), _Tail(program.tail), list[Cut]()
-
-    def verdict(_now: float) -> Wait | Cut:
-        return time_limit(recorder.state, replace(supervisor.facts(), program_began=began))
-
-    try:
-        process = _start(supervisor, program, tail.take)
-    except ExpectedError as problem:
-        return ProgramEnd(None, problem=problem.message)
-    callbacks = ProcessCallbacks(lambda _printed: None, verdict, lambda cut, _now: cuts.append(cut), program.interrupts)
-    code = supervisor.attend(process, callbacks)
-    cut = cuts[0] if cuts else None
-    return ProgramEnd(None if cut else code, recorder.now() - began, tail.text(), cut)
-
-
-def _start(supervisor: Supervisor, program: Program, read: Reader) -> ChildProcess:
-    spec = supervisor.spec
+def run_program(supervisor: Supervisor, program: Program, rules: tuple[Running, ...] = CHECK_RULES) -> ProgramEnd:
+    """Run it in the project root until it has ended, and nothing that it started is left; `rules` say when to end it.
+    Never an exception for what the program does."""
+    spec, recorder = supervisor.spec, supervisor.recorder
     environment = run_environment(spec.environ, spec.settings.claude, spec.run, spec.layout.folder)
     environment |= program.environment
-    command = discovery.prepare(
-        program.argv, environment, spec.layout.root, spec.sandbox, for_claude=False, given=program.environment
-    )
-    return ChildProcess(
-        command,
-        spec.layout.root,
-        program.input,
-        None,
-        supervisor.post,
-        read,
-        label=program.called,
-        in_own_sandbox=spec.in_own_sandbox,
-    )
+    began, tail = recorder.now(), _Tail(program.tail)
+    cut: Cut | None = None
+
+    def verdict(_now: float) -> Wait | Cut:
+        nonlocal cut
+        found = decide_running(recorder.state, replace(supervisor.facts(), program_began=began), rules)
+        cut = found if isinstance(found, Cut) else None
+        return found
+
+    try:
+        command = discovery.prepare(
+            program.argv, environment, spec.layout.root, spec.sandbox, for_claude=False, given=program.environment
+        )
+        process = ChildProcess(
+            command,
+            spec.layout.root,
+            program.input,
+            None,
+            supervisor.post,
+            tail.take,
+            label=program.called,
+            in_own_sandbox=spec.in_own_sandbox,
+        )
+    except ExpectedError as problem:
+        return ProgramEnd(None, problem=problem.message)
+    code = supervisor.attend(process, verdict, interrupts=program.interrupts)
+    return ProgramEnd(None if cut else code, recorder.now() - began, tail.text(), cut)
 
 
 class _Tail:

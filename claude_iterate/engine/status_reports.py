@@ -32,13 +32,10 @@ class StatusReports:
         self._last = self._before = status_file.look(self._path)
         found = self._last.reading.status if self._last.reading else None
         # A finished report is the end of an earlier story; the deltas of a new one begin at nothing.
-        self.claims_nothing = found is None or not found.complete
-        """The report as this process found it is no claim, and no iteration has begun since."""
         self._known: Status | None = found if found is not None and not found.complete else None
         self._judged: Reading | None = None
-        self._texts: set[tuple[int, int]] = set()
-        """What was in the file before this iteration, as far as it was seen."""
-        self._texts_now: set[tuple[int, int]] = set()
+        self._texts: dict[int, str] = {}
+        """What was seen in the file, the hash of each text with the id of the iteration that it first came in."""
         self._asked = ""
         self._began = 0.0
         self.due = float("inf")
@@ -62,12 +59,9 @@ class StatusReports:
     def iteration_begins(self, number: int) -> str:
         """Remember how the file is now: only what differs from it can be a report of this iteration. Returns the id
         that the report is asked to have."""
-        self.claims_nothing = False
         self._before = self._last = status_file.look(self._path)
-        self._texts |= self._texts_now
-        self._texts_now = set()
         if self._before.file is not None:
-            self._texts.add(_mark(self._before.file))
+            self._texts.setdefault(hash(self._before.file.data), "")
         self._judged, self.due = None, float("inf")
         self._began = self._recorder.wall_time()
         self._asked = status.iteration_id(number, os.urandom(4))
@@ -102,7 +96,7 @@ class StatusReports:
         found = seen.reading
         if found is None or seen.file is None or seen.file == self._before.file:
             return found if seen.file is None else None
-        self._texts_now.add(_mark(seen.file))
+        self._texts.setdefault(hash(seen.file.data), self._asked)
         claims = found.status is not None and found.status.complete
         known = self._is_known(seen.file, found)
         why = status.why_not_ours(found.identity, self._asked, found.dated, known, claims)
@@ -113,7 +107,7 @@ class StatusReports:
 
     def _is_known(self, file: untrusted_files.Found, found: Reading) -> bool:
         """True for a text that was there before. Git is asked about claims only, because that takes time."""
-        if _mark(file) in self._texts:
+        if self._texts[hash(file.data)] != self._asked:
             return True
         if found.identity or found.status is None or not found.status.complete:
             return False
@@ -126,8 +120,3 @@ class StatusReports:
             change = Change()
         if change is not None:
             self._recorder.record(StatusChanged(now, change))
-
-
-def _mark(file: untrusted_files.Found) -> tuple[int, int]:
-    """Tells one text from another without keeping it."""
-    return len(file.data), hash(file.data)

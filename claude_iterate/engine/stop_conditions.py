@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from claude_iterate.core.events import Event, PatternSeen, Said, ScriptResult, StopScriptsRun, ToolAnswered
+from claude_iterate.core.events import AssistantText, Event, PatternSeen, ScriptResult, StopScriptsRun, ToolResult
 from claude_iterate.core.events.enums import Cause
 from claude_iterate.core.formats import one_line, shorten
-from claude_iterate.core.rules.during import decide_check
 from claude_iterate.core.rules.proof import CANNOT_RUN
 from claude_iterate.core.settings.declared import StopSettings
 from claude_iterate.engine.recorder import Recorder
@@ -22,7 +21,6 @@ _PATIENCE = 0.25
 _AROUND = 60
 _SHOWN = 200
 _TAIL = 1000
-"""What a shell's own exit codes mean."""
 
 
 class StopConditions:
@@ -37,7 +35,7 @@ class StopConditions:
     def search(self, printed: Iterable[Event]) -> None:
         """Record the first match of an iteration."""
         for event in printed:
-            if not isinstance(event, Said | ToolAnswered) or not event.text:
+            if not isinstance(event, AssistantText | ToolResult) or not event.text:
                 continue
             for pattern in tuple(self._patterns):
                 if self._recorder.state.breaker.pattern is None and (found := self._find(pattern, event.text)):
@@ -64,7 +62,7 @@ class StopConditions:
         results = []
         for line in self._scripts:
             program = shell_program(line, "stop-script", {"CLAUDE_ITERATE_ITERATION": str(number)}, _TAIL)
-            ended = run_program(supervisor, program, decide_check)
+            ended = run_program(supervisor, program)
             cut = ended.cut.cause if ended.cut else ""
             results.append(ScriptResult(line, ended.code, ended.duration, ended.problem or ended.output, cut))
             self._warn(line, ended)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TypeVar, assert_never, cast
-
-import msgspec
+from concurrent.futures import Future
+from typing import TypeVar, cast
 
 from claude_iterate.agent.processes import leftovers
-from claude_iterate.agent.processes.child import ChildProcess, Exited, Ladder, Message, Printed, StreamEnded
+from claude_iterate.agent.processes.child import ChildProcess, Exited, Ladder, Printed, StreamEnded
 from claude_iterate.agent.processes.guardian import Guardian
 from claude_iterate.core.events import LeftoversEnded
 from claude_iterate.core.rules.facts import Facts
@@ -22,16 +21,6 @@ T = TypeVar("T")
 
 _LEAK = 0.25
 _ABANDON = 2.0
-
-
-class ProcessCallbacks(msgspec.Struct, frozen=True):
-    """What the supervisor calls for a process: with its output, to ask when to end it, and when it does."""
-
-    on_output: Callable[[Printed], None]
-    verdict: Callable[[float], Wait | Cut]
-    cutting: Callable[[Cut, float], None]
-    interrupts: bool = True
-    """SIGINT goes first when it is ended."""
 
 
 class Supervisor:
@@ -55,17 +44,47 @@ class Supervisor:
         """What the rules know of this moment."""
         return self.spec.facts(self.recorder.now(), self.recorder.wall_time())
 
-    def attend(self, process: ChildProcess, callbacks: ProcessCallbacks) -> int:
-        """Until the process is gone and its pipes are empty, or held by an unknown process. Its exit code."""
-        watch = _Watch(process, callbacks, self.spec.settings.timeouts.terminate_grace)
+    def attend(
+        self,
+        process: ChildProcess,
+        verdict: Callable[[float], Wait | Cut],
+        on_output: Callable[[Printed], None] = lambda _printed: None,
+        interrupts: bool = True,
+    ) -> int:
+        """Until the process is gone and its pipes are empty, or held by an unknown process. Its exit code.
+
+        `verdict` is asked for the moment until which to wait, until it says that the process is to be ended;
+        `on_output` gets what it prints; `interrupts`: SIGINT goes first when it is ended.
+        """
+        ladder: Ladder | None = None
+        code: int | None = None
+        open_streams, exited_at = {"stdout", "stderr"}, 0.0
         self._attended = process.pid
-        while not self._is_over(watch):
-            message = self._dispatcher.receive(watch.next_moment(self.recorder.now()))
+        while code is None or open_streams:
+            now = self.recorder.now()
+            if code is not None:
+                if now > exited_at + _LEAK:
+                    self.sweep(thorough=True)
+                if now > exited_at + _ABANDON:
+                    process.abandon()
+                    break
+                until = exited_at + (_LEAK if now < exited_at + _LEAK else _ABANDON)
+            elif ladder is None and isinstance(said := verdict(now), Wait):
+                until = said.until
+            else:
+                ladder = ladder or Ladder(process.signal, now, self.spec.settings.timeouts.terminate_grace, interrupts)
+                ladder.climb(now)
+                until = ladder.due
             # An abandoned process of an earlier call may still have had something in the inbox.
-            if message is not None and message.pid == process.pid:
-                watch.take(message, self.recorder.now())
-        self.sweep(thorough=watch.ladder is not None or bool(watch.open_streams))
-        return watch.code
+            match self._dispatcher.receive(until):
+                case Printed(process.pid) as printed:
+                    on_output(printed)
+                case StreamEnded(process.pid, stream):
+                    open_streams.discard(stream)
+                case Exited(process.pid, code):
+                    exited_at = self.recorder.now()
+        self.sweep(thorough=ladder is not None or bool(open_streams))
+        return code
 
     def meanwhile(self, task: Callable[[], T]) -> T:
         """Do something slow in a thread; signals and requests are heeded all the while."""
@@ -76,25 +95,23 @@ class Supervisor:
     ) -> Callable[[], T | None]:
         """Begin something slow in a thread. What is returned waits for it and gives its result. With `give_up` an
         urgent stop does not wait: that is called, and there is no result."""
-        outcome: list[T | BaseException] = []
+        outcome: Future[T] = Future()
 
         def work() -> None:
             try:
-                outcome.append(task())
+                outcome.set_result(task())
             except BaseException as error:  # noqa: BLE001 - whatever it is, the engine raises it
-                outcome.append(error)
+                outcome.set_exception(error)
             self.post(TaskDone())
 
         def wait() -> T | None:
-            while not outcome:
+            while not outcome.done():
                 stop = self.recorder.state.stop
                 if give_up is not None and stop is not None and stop.now:
                     give_up()
                     return None
                 self._dispatcher.receive(float("inf"))
-            if isinstance(outcome[0], BaseException):
-                raise outcome[0]
-            return outcome[0]
+            return outcome.result()
 
         threading.Thread(target=work, daemon=True, name="background").start()
         return wait
@@ -121,54 +138,3 @@ class Supervisor:
             leftovers.end_containers(sandbox.containers, run)
         if ended and not self.recorder.state.finished:
             self.recorder.record(LeftoversEnded(ended))
-
-    def _is_over(self, watch: _Watch) -> bool:
-        if watch.exited_at is None:
-            return False
-        if not watch.open_streams:
-            return True
-        late = self.recorder.now() - watch.exited_at
-        if late > _LEAK:
-            self.sweep(thorough=True)
-        if late > _ABANDON:
-            watch.process.abandon()
-            return True
-        return False
-
-
-class _Watch:
-    """What is known of the process that is attended to."""
-
-    def __init__(self, process: ChildProcess, callbacks: ProcessCallbacks, terminate_grace: float) -> None:
-        self.process = process
-        self.ladder: Ladder | None = None
-        self.open_streams = {"stdout", "stderr"}
-        self.exited_at: float | None = None
-        self.code = 0
-        self._callbacks = callbacks
-        self._terminate_grace = terminate_grace
-
-    def next_moment(self, now: float) -> float:
-        """When to look again if nothing is heard. Cuts in when the time has come."""
-        if self.exited_at is not None:
-            return self.exited_at + (_LEAK if now < self.exited_at + _LEAK else _ABANDON)
-        if self.ladder is None:
-            verdict = self._callbacks.verdict(now)
-            if isinstance(verdict, Wait):
-                return verdict.until
-            self._callbacks.cutting(verdict, now)
-            self.ladder = Ladder(self.process, now, self._terminate_grace, self._callbacks.interrupts)
-        self.ladder.climb(now)
-        return self.ladder.due
-
-    def take(self, message: Message, now: float) -> None:
-        match message:
-            case Printed():
-                self._callbacks.on_output(message)
-            case StreamEnded(_, stream):
-                self.open_streams.discard(stream)
-            case Exited(_, code):
-                self.exited_at = now
-                self.code = code
-            case _:
-                assert_never(message)

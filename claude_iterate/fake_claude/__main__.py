@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 from claude_iterate.fake_claude.arguments import Arguments, Refusal, parse
-from claude_iterate.fake_claude.call_log import CallLog, claim, record, state_folder
+from claude_iterate.fake_claude.call_log import CallLog, claim, record
 from claude_iterate.fake_claude.script import Call, ScriptProblem, perform, play, steps_for
 from claude_iterate.fake_claude.stream import VERSION, Stream, put
 from claude_iterate.fake_claude.work import find_asked_fields, talk, work
@@ -68,10 +68,12 @@ def _answer(argv: list[str], log: CallLog) -> int:
     given = os.environ.get("CLAUDE_ITERATE_WORKSPACE")
     workspace = Path(given) if given else None
     number = 0
-    if (state := state_folder(os.environ)) is not None:
-        number = claim(state)
-        record(state, number, argv, stdin, os.environ)
-    stream = Stream(arguments, _pace())
+    if state := os.environ.get("CLAUDE_ITERATE_FAKE_STATE"):  # where calls are counted and recorded
+        number = claim(Path(state))
+        record(Path(state), number, argv, stdin, os.environ)
+    # A script sets its own times; only other work is slowed down, unless the variable sets a pace.
+    usual = 0.0 if os.environ.get("CLAUDE_ITERATE_FAKE_SCRIPT") else PACE
+    stream = Stream(arguments, float(os.environ.get("CLAUDE_ITERATE_FAKE_PACE") or usual))
     try:
         return _perform(stream, workspace, number, prompt)
     except KeyboardInterrupt:  # also in a conversation it is not a failure
@@ -126,15 +128,6 @@ def _prompt(arguments: Arguments, stdin: bytes) -> str:
     if arguments.headless and not prompt.strip():
         raise Refusal("Error: No messages returned from query")
     return prompt
-
-
-def _pace() -> float:
-    """A script sets its own times; only unscripted work is slowed down, unless the variable sets a pace."""
-    usual = 0.0 if os.environ.get("CLAUDE_ITERATE_FAKE_SCRIPT") else PACE
-    try:
-        return float(os.environ.get("CLAUDE_ITERATE_FAKE_PACE") or usual)
-    except ValueError:
-        return usual
 
 
 if __name__ == "__main__":

@@ -22,18 +22,10 @@ HARMLESS = ("--output-format", "--model", "--max-turns", "--max-budget-usd", "--
 LONGEST = 80
 
 
-def state_folder(environ: Mapping[str, str]) -> Path | None:
-    """Where calls are counted and recorded: `CLAUDE_ITERATE_FAKE_STATE`, or beside the script."""
-    if folder := environ.get("CLAUDE_ITERATE_FAKE_STATE"):
-        return Path(folder)
-    script = environ.get("CLAUDE_ITERATE_FAKE_SCRIPT")
-    return Path(f"{script}.state") if script else None
-
-
 def claim(state: Path) -> int:
     """Take the next number, from 1. No two calls get the same number."""
     state.mkdir(parents=True, exist_ok=True)
-    number = sum("." not in claimed.name for claimed in state.iterdir()) + 1
+    number = 1
     while True:
         try:
             (state / f"call-{number:04d}").touch(0o600, exist_ok=False)

@@ -39,10 +39,8 @@ class Call:
     """What the verbs act on. `work` does what an unscripted call does; `asked` is what the prompt asks for in each
     report, by its name."""
 
-    def __init__(
-        self, stream: Stream, workspace: Path | None, work: Callable[[], None], asked: dict[str, str] | None = None
-    ) -> None:
-        self.asked = asked or {}
+    def __init__(self, stream: Stream, workspace: Path | None, work: Callable[[], None], asked: dict[str, str]) -> None:
+        self.asked = asked
         self.stream = stream
         self.workspace = workspace
         self.work = work

@@ -82,14 +82,9 @@ class Stream:
             mode = "bypassPermissions"
         without = self.arguments.lists.get("--disallowedTools", [])
         tools = [tool for tool in SESSION["tools"] if tool not in without]
-        tools += [SCHEMA_TOOL] if self.by_schema else []
+        tools += [SCHEMA_TOOL] if "--json-schema" in self.arguments.values else []
         known = {"cwd": str(Path.cwd()), "model": self.model, "permissionMode": mode, "claude_code_version": VERSION}
         self.send({"type": "system", "subtype": "init", **known, **SESSION, "tools": tools, **overrides})
-
-    @property
-    def by_schema(self) -> bool:
-        """True when the answer is to have a schema."""
-        return "--json-schema" in self.arguments.values
 
     def answer_by_schema(self, document: object) -> None:
         """The model gives its answer in the schema; any structure will do here."""

@@ -83,18 +83,16 @@ def _part(path: Path, start: int, end: int) -> list[Step]:
 
 
 class RecordedCalls:
-    """The calls in the entries of a run. `plan` and `report` are what the agent's files were before the first of them,
-    as far as the journal tells."""
+    """The calls in the entries of a run. `plan` is what the plan was before the first of them, as far as the journal
+    tells."""
 
     def __init__(self, entries: Iterable[events.Entry]) -> None:
         self.calls: list[RecordedCall] = []
         self.plan = ""
-        self.report: Step | None = None
         self._kind, self._number = ITERATION, 0
         self._call: RecordedCall | None = None
         self._printed = 0
         self._reported: Step | None = None
-        self._has_news = False
         for entry in entries:
             self._take(entry)
 
@@ -135,20 +133,11 @@ class RecordedCalls:
             case events.AgentExited():
                 call.exit_code = event.code
             case events.StatusChanged():
-                self._note_earlier_report(event)
                 self._reported = _report(event.status)
                 if call.exit_code is None:
                     call.add(self._printed, "reported", self._reported)
                 else:
                     call.add(_AT_THE_END, "status", self._reported)
-
-    def _note_earlier_report(self, event: events.StatusChanged) -> None:
-        """The first news are news against a report that was there before the run."""
-        now, change = event.status, event.change
-        if not self._has_news and (change.items, change.total) != (now.completed or 0, now.total or 0):
-            there = {"completed": (now.completed or 0) - change.items, "total": (now.total or 0) - change.total}
-            self.report = {"complete": False, "progress": there}
-        self._has_news = True
 
     def _end(self, call: RecordedCall, status: Status | None) -> None:
         if status is not None and status.source == "boxes":
@@ -200,7 +189,6 @@ class Cassette(msgspec.Struct, frozen=True):
     calls: dict[str, list[list[Step]]]
     hung: int = 0
     plan: str = ""
-    report: dict[str, Any] | None = None
 
     def play_in(self, spec: RunSpec) -> RunSpec:
         """The run that plays it: no iteration more than were recorded."""
@@ -230,8 +218,6 @@ class Cassette(msgspec.Struct, frozen=True):
             shutil.rmtree(layout.impl)
         if self.plan:
             untrusted_files.write_text(layout.plan, self.plan)
-        if self.report is not None:
-            untrusted_files.write_json(layout.status, self.report)
         place = _place(layout)
         place.parent.mkdir()
         # A report that is not watched for is noticed at the end of the call.
@@ -263,9 +249,6 @@ def choose_cassette(layout: Layout, wanted: str, mode: str) -> Cassette:
         output = full_texts(layout, run, call.name)
         if output.missing:
             raise WorkspaceProblem(f"Run {run} cannot be played. {output.missing}", another)
-        if output.is_cut:
-            why = f"the call {call.name} printed more than is kept"
-            raise WorkspaceProblem(f"Run {run} cannot be played: {why}.", another)
         calls[call.kind].append(call.steps(output.path))
     hung = sum(call.hung for call in recorded.calls)
-    return Cassette(run, recorded.iterations, calls, hung, recorded.plan, recorded.report)
+    return Cassette(run, recorded.iterations, calls, hung, recorded.plan)

@@ -33,7 +33,6 @@ from claude_iterate.workspace import (
     journal_reader,
     leftover_files,
     metadata,
-    metadata_updates,
     settings_reader,
     task_file,
 )
@@ -222,7 +221,7 @@ def _workspace(project: Project, layout: Layout) -> Iterator[Finding]:
         about = metadata.read(layout.metadata)
     except WorkspaceProblem as problem:
         if _can_be_repaired(layout):
-            yield Finding(check, "problem", problem.message, FIX, lambda: [_rebuild_metadata(check, layout)])
+            yield Finding(check, "problem", problem.message, FIX, partial(_rebuild_metadata, check, layout))
         else:
             yield Finding(check, "problem", problem.message, problem.hint)
     except NewerFormat as problem:
@@ -233,7 +232,7 @@ def _workspace(project: Project, layout: Layout) -> Iterator[Finding]:
     if run_lock.holder(layout.lock) is None:
         if about is not None:
             yield from _last_run(layout, check, about)
-        yield from _left_behind(layout, check, _suspects(layout, about))
+        yield from _left_behind(layout, check)
 
 
 def _usability(project: Project, layout: Layout, check: str, about: Metadata) -> Iterator[Finding]:
@@ -255,42 +254,29 @@ def _usability(project: Project, layout: Layout, check: str, about: Metadata) ->
 
 
 def _last_run(layout: Layout, check: str, about: Metadata) -> Iterator[Finding]:
-    """The lock is free. A run that still seems to run was killed, or this is a copy of a workspace where it runs."""
-    for run in sorted(_runs_that_seem_alive(layout, about)):
+    """The lock is free. A run without an end was killed, or this is a copy of a workspace where it runs."""
+    run = next(journal_reader.newest_runs(layout, ("run",)), "")
+    if run <= about.reset_after or journal_reader.has_finished(layout.journal(run)):
+        return
+    if run_lock.is_copy(layout, run):
+        pid = run_lock.pid_of(layout, run)
+        fix = f"Wait for that one, or start over here: claude-iterate reset {layout.name}"
+        yield Finding(check, "warning", f"it is a copy of a workspace that is running now (pid {pid})", fix)
+    elif run_lock.fate_of(layout, run) != run_lock.LIVES:
+        # Nothing has to be fixed: the next run continues where it stopped.
+        step = f"claude-iterate run {layout.name}"
         started = journal_reader.beginning(layout.journal(run))
-        if journal_reader.has_finished(layout.journal(run)) or (started is not None and started.dry_run):
+        if started is not None and started.again:
+            step = rename_workspace(started.again, started.workspace, layout.name)
+        yield Finding(check, "warning", "its last run was killed", f"Continue: {step}")
+
+
+def _left_behind(layout: Layout, check: str) -> Iterator[Finding]:
+    """A run that ended normally ended its processes. To look through all processes for each of those would take
+    long."""
+    for run in layout.run_ids()[-1:]:
+        if journal_reader.has_finished(layout.journal(run)):
             continue
-        if run_lock.living_runner(layout.folder) is not None:
-            continue  # it runs here, and its lock cannot be seen
-        if run_lock.fate_of(layout, run) == run_lock.LIVES:
-            pid = run_lock.pid_of(layout, run)
-            fix = f"Wait for that one, or start over here: claude-iterate reset {layout.name}"
-            yield Finding(check, "warning", f"it is a copy of a workspace that is running now (pid {pid})", fix)
-        else:
-            # Nothing has to be fixed: the next run continues where it stopped.
-            step = f"claude-iterate run {layout.name}"
-            if started is not None and started.again:
-                step = rename_workspace(started.again, started.workspace, layout.name)
-            yield Finding(check, "warning", "its last run was killed", f"Continue: {step}")
-    journals = metadata_updates.refresh_from_journals(layout, about)
-    if journals != about and not journals.is_running:
-        older = metadata.has_newer_runs(about, layout)
-        why = (
-            "git may have put back an older one"
-            if older
-            else "it was killed, or the disk was full, before it could write that"
-        )
-        message = f"its last run ended, and .metadata.json does not say so: {why}"
-        yield Finding(check, "warning", message, FIX, lambda: _catch_up(check, layout))
-
-
-def _catch_up(check: str, layout: Layout) -> list[Finding]:
-    run = metadata_updates.catch_up(layout)
-    return [Finding(check, "ok", f"wrote into .metadata.json how run {run} ended")] if run else []
-
-
-def _left_behind(layout: Layout, check: str, runs: list[str]) -> Iterator[Finding]:
-    for run in runs:
         fate = run_lock.fate_of(layout, run)
         alive = find_leftovers(run) if fate != run_lock.LIVES else []
         if not alive:
@@ -300,23 +286,12 @@ def _left_behind(layout: Layout, check: str, runs: list[str]) -> Iterator[Findin
             yield Finding(check, "problem", message, f"{FIX} (or: {by_hand})", partial(_end_processes, check, run))
         else:
             yield Finding(check, "problem", message, f"If it does not run on another machine: {by_hand}")
-    for path in leftover_files.half_made_runs(layout):
-        yield Finding(
-            check, "warning", f"run {path.name} was killed before it began", FIX, partial(_remove, check, path)
-        )
     for path in leftover_files.abandoned_in_workspace(layout):
         yield Finding(check, "warning", f"{path.name} was left by a killed command", FIX, partial(_remove, check, path))
 
 
 def _end_processes(check: str, run: str) -> list[Finding]:
     return [Finding(check, "ok", f"ended {process}, of run {run}") for process in end_marked(run)]
-
-
-def _suspects(layout: Layout, about: Metadata | None) -> list[str]:
-    """Runs that may have left processes. A run that ended normally ended its own; to look through all processes for
-    each of those would take long."""
-    known = about is not None and about.last_run is not None
-    return sorted(_runs_that_seem_alive(layout, about) or set(layout.run_ids()[-1:] if not known else []))
 
 
 def _can_be_repaired(layout: Layout) -> bool:
@@ -335,7 +310,7 @@ def _stale_outside(project: Project) -> Iterator[Finding]:
     """What killed commands left outside of the workspaces."""
     places = (project.workspaces_folder, project.templates_folder, project.global_templates_folder)
     for path in (
-        *(path for folder in places for path in leftover_files.stale_folders(folder)),
+        *(path for folder in places for path in find_abandoned(folder, folders=True)),
         *find_abandoned(project.archive_folder),
         *find_abandoned(settings_reader.user_folder(project.environ)),
         *find_abandoned(project.root, *PROJECT_FILES),
@@ -344,19 +319,12 @@ def _stale_outside(project: Project) -> Iterator[Finding]:
         yield Finding("leftovers", "warning", message, FIX, partial(_remove, "leftovers", path))
 
 
-def _runs_that_seem_alive(layout: Layout, about: Metadata | None) -> set[str]:
-    """Runs that seem to be alive: a run that ends normally says so, in its summary and in the lock file."""
-    said = {about.run.id} if about is not None and about.is_running else set()
-    in_lock = run_lock.holder_named_in(layout.lock).run
-    return (said | ({in_lock} if in_lock in layout.run_ids() else set())) - {""}
-
-
 def _bad_names(project: Project, known: set[str]) -> Iterator[Finding]:
     """Folders whose names no command accepts: the original had other rules. Incomplete ones are found elsewhere."""
     if not project.workspaces_folder.is_dir():
         return
     for entry in sorted(project.workspaces_folder.iterdir()):
-        unknown = entry.is_dir() and entry.name not in known and not leftover_files.is_aside(entry.name)
+        unknown = entry.is_dir() and entry.name not in known and not entry.name.startswith(".")
         if unknown and (entry / ".metadata.json").exists():
             fix = "Rename it to letters, digits, '.', '_' and '-', beginning with a letter or digit; or delete it."
             yield Finding("workspaces", "problem", f"{entry} has a name that cannot be used", fix)
@@ -370,23 +338,17 @@ def _hooks(project: Project, names: list[str]) -> Iterator[Finding]:
             yield Finding("hooks", "warning", f"{file.shown} is not run: {file.problem}", file.fix)
 
 
-def _rebuild_metadata(check: str, layout: Layout) -> Finding:
-    """From the journal, or new where there is none; the torn file is kept."""
-    torn = layout.metadata.exists()
+def _rebuild_metadata(check: str, layout: Layout) -> list[Finding]:
+    """From the journal, or new where there is none; the torn file is kept. What is lost is said: what proved the task
+    may be among it."""
+    old = f"; what is left of them is in {layout.folder / '.metadata.json.bak'}" if layout.metadata.exists() else ""
     creation.repair(layout, None, {})
-    if not (run := metadata.read(layout.metadata).run.id):
-        made = "made a new .metadata.json, with mode loop and all counters at 0"
-        return _rebuilt(check, layout, made, torn)
-    return _rebuilt(check, layout, f"rebuilt .metadata.json from the journal of run {run}", torn)
-
-
-def _rebuilt(check: str, layout: Layout, done: str, torn: bool) -> Finding:
-    """What was done, and what is lost: what proved the task may be among it."""
-    old = f"; what is left of them is in {layout.folder / '.metadata.json.bak'}" if torn else ""
+    run = metadata.read(layout.metadata).run.id
+    new = "made a new .metadata.json, with mode loop and all counters at 0"
+    done = f"rebuilt .metadata.json from the journal of run {run}" if run else new
     lost = f"The workspace's own settings are lost, its checks and permissions among them{old}"
-    return Finding(
-        check, "warning", f"{done}. {lost}", f"Set them again: claude-iterate config KEY VALUE -w {layout.name}"
-    )
+    fix = f"Set them again: claude-iterate config KEY VALUE -w {layout.name}"
+    return [Finding(check, "warning", f"{done}. {lost}", fix)]
 
 
 def _remove(check: str, path: Path) -> list[Finding]:

@@ -74,8 +74,7 @@ def write(
 ) -> Layout:
     """Write them; a workspace that does not exist is made. The old ones are kept as INSTRUCTIONS.md.bak."""
     if layout is None:
-        layout = project.create(name, mode, settings, instructions=text)
-        mode, settings = None, {}
+        return project.create(name, mode, settings, instructions=text)
     with run_lock.hold(layout.lock, name, "setup"), explain_write_errors(name, layout.folder):
         if layout.instructions.exists() and layout.instructions.read_bytes() != text:
             untrusted_files.write_bytes(layout.folder / "INSTRUCTIONS.md.bak", layout.instructions.read_bytes())
@@ -160,7 +159,8 @@ def compose(project: Project, layout: Layout, request: RunRequest, goal: str | N
             code, after = _converse(project, layout, request, user)
         else:
             done = launch(project, layout, replace(request, prompt_values={"goal": goal}), user)
-            code, said, after = done.exit_code, done.last_words, _snapshot(done.agent_folder)
+            code, after = done.exit_code, _snapshot(done.agent_folder)
+            said = done.state.one_off.text if done.state.one_off is not None else ""
     composed = Composed(code, before, after, said)
     if request.dry_run and before is None and after is not None and not composed.problem:
         untrusted_files.write_bytes(layout.instructions, after.data)

@@ -15,11 +15,16 @@ from msgspec.structs import replace
 from claude_iterate.agent.command import sandbox_host, sandbox_network
 from claude_iterate.agent.command.command_line import claude_environment, environment_outside
 from claude_iterate.agent.command.sandbox import Sandbox
+from claude_iterate.agent.command.sandbox_host import Shown
 from claude_iterate.core.events import RunStarted, Warned, WorktreeMade
+from claude_iterate.core.events.enums import Purpose
 from claude_iterate.core.settings.declared import Settings
-from claude_iterate.engine.run_request import PreparedRun, RunRequest
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.engine.run_request import PreparedRun
+from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.errors import AgentProblem, UsageProblem, WorkspaceProblem
 from claude_iterate.project import worktrees
+from claude_iterate.project.agent_repository import AgentRepository, find_repositories, git_folders
 from claude_iterate.project.git import Git, GitProblem
 from claude_iterate.project.worktrees import Worktree
 from claude_iterate.workspace import journal_reader, metadata, task_file
@@ -27,66 +32,45 @@ from claude_iterate.workspace.layout import Layout, named_folders
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import run_lock
 
-_WITH_WORKTREE = frozenset({"run", "verify"})
-_MOST_OTHERS = 200
-"""Other workspaces that a sandbox keeps from Claude; each is a mount."""
-
-
-def wants_worktree(run: PreparedRun) -> bool:
-    """The run is to work in a worktree."""
-    return bool(run.settings.worktree) and not run.request.dry_run and run.request.purpose in _WITH_WORKTREE
-
-
-def name_branch(layout: Layout, request: RunRequest) -> RunRequest:
-    """A `verify` whose next step, a run, leads to the worktree that the last run worked in."""
-    last = journal_reader.last_run(layout, ("run",)) if request.purpose == "verify" else None
-    made = last[1].worktree.made if last is not None else None
-    return request if made is None else replace(request, command_line=replace(request.command_line, branch=made.branch))
 
 
 def find_worktree(run: PreparedRun) -> Worktree | None:
     """Where the run is to work; None: in the project. A WorkspaceProblem when it cannot; nothing is written yet."""
-    wanted = run.settings.worktree
-    if not wanted or not wants_worktree(run):
+    if run.request.dry_run or run.request.purpose not in {"run", "verify"}:
+        return None
+    if not run.settings.worktree:
         _refuse_elsewhere(run)
         return None
-    environ = run.project.environ
-    if run.settings.sandbox.kind != "none":
-        environ = environment_outside(environ, [str(run.project.root)])
-    return worktrees.find(run.project.root, run.name, wanted, environ)
+    environ = _environ_outside(run.project, run.layout, run.settings)
+    return worktrees.find(run.project.root, run.name, run.settings.worktree, environ)
 
 
 def _refuse_elsewhere(run: PreparedRun) -> None:
     """A proof of the project says nothing about unmerged work in a worktree, and a killed run continues where it
     worked."""
-    if run.request.dry_run or run.request.purpose not in _WITH_WORKTREE:
-        return
-    layout, program = run.layout, run.request.command_line.program
-    folder = layout.root / "claude-iterate" / "worktrees" / layout.name
+    layout, line = run.layout, run.request.command_line
+    folder = layout.root / "claude-iterate" / worktrees.FOLDER / layout.name
     if run.request.purpose == "run" and not os.path.isdir(folder):  # noqa: PTH112 - Path.is_dir may raise
         return
-    last = journal_reader.last_run(layout, ("run",))
-    made = last[1].worktree.made if last is not None else None
-    if last is None or made is None:
+    before, state = journal_reader.last_run(layout, ("run",)) or ("", RunState())
+    if (made := state.worktree.made) is None:
         return
+    words = [word for option in line.options for word in option]
     is_there = os.path.isdir(made.path)  # noqa: PTH112 - as above
     if run.request.purpose == "verify":
         merge = worktrees.remains(run.project.root, made.path, made.branch, run.project.environ).merge
         if merge or is_there:
-            options = (word for option in run.request.command_line.options for word in option)
-            there = shlex.join([*program, "verify", layout.name, f"--worktree={made.branch}", *options])
+            there = line.command("verify", layout.name, f"--worktree={made.branch}", *words)
             raise WorkspaceProblem(
                 f"The last run of {layout.name} worked in a worktree, on the branch {made.branch}: its work is not"
                 " here.",
                 f"Prove it there: {there}" + (f"; or merge it first: {merge}" if merge else ""),
             )
-    elif is_there and last[1].finished is None and metadata.read(layout.metadata).reset_after < last[0]:
-        words = [word for option in run.request.command_line.options for word in option]
-        there = run.command(f"--worktree={made.branch}", *words)
+    elif is_there and state.finished is None and metadata.read(layout.metadata).reset_after < before:
+        there, forget = run.command(f"--worktree={made.branch}", *words), line.command("reset", layout.name)
         raise WorkspaceProblem(
             f"The run of {layout.name} that was killed worked in a worktree, on the branch {made.branch}: not here.",
-            f"Continue there: {there}; or forget it and start here: {shlex.join(program)} reset {layout.name}, then run"
-            " it.",
+            f"Continue there: {there}; or forget it and start here: {forget}, then run it.",
         )
 
 
@@ -107,7 +91,9 @@ def place_warnings(run: PreparedRun, tree: Worktree | None) -> list[Warned]:
         text = "The project has changes that are not committed. They are not in the worktree."
         hint = f"If the task needs them: claude-iterate stop {run.name}, commit, and run again."
         warned.append(Warned(text, hint))
-    if tree.found and _is_of_another_task(run, tree):
+    _, before = journal_reader.last_run(run.layout, ("run",)) or ("", RunState())
+    is_other = before.worktree.made is None or before.worktree.made.branch != tree.branch
+    if tree.found and (is_other or task_file.is_another(run.layout.instructions, before.run.task)):
         left = worktrees.remains(run.project.root, str(tree.top), tree.branch, run.project.environ)
         if left.merge:
             text = f"The run continues with work from before this task: {left.description}."
@@ -124,30 +110,19 @@ def place_warnings(run: PreparedRun, tree: Worktree | None) -> list[Warned]:
     return warned
 
 
-def _is_of_another_task(run: PreparedRun, tree: Worktree) -> bool:
-    """The last run did not work on this branch, or its instructions were others."""
-    last = journal_reader.last_run(run.layout, ("run",))
-    made = last[1].worktree.made if last is not None else None
-    if last is None or made is None or made.branch != tree.branch:
-        return True
-    return task_file.is_another(run.layout.instructions, last[1].run.task)
-
-
 def _names_running_here(project: Project, layout: Layout) -> list[str]:
     """Workspaces that run in the project itself at this moment."""
     running = []
     for name in named_folders(project.workspaces_folder):
         other = Layout(project.root, project.workspaces_folder / name)
         holder = run_lock.holder(other.lock) if name != layout.name else None
-        if holder is not None and holder.run in other.run_ids() and _works_in_project(other, holder.run):
+        if holder is None or holder.run not in other.run_ids():
+            continue
+        first = [entry.event for entry in itertools.islice(journal_reader.milestones(other.journal(holder.run)), 5)]
+        is_real = any(isinstance(one, RunStarted) and one.purpose == "run" and not one.dry_run for one in first)
+        if is_real and not any(isinstance(event, WorktreeMade) for event in first):
             running.append(name)
     return running
-
-
-def _works_in_project(layout: Layout, run: str) -> bool:
-    first = [entry.event for entry in itertools.islice(journal_reader.milestones(layout.journal(run)), 5)]
-    is_real = any(isinstance(one, RunStarted) and one.purpose == "run" and not one.dry_run for one in first)
-    return is_real and not any(isinstance(event, WorktreeMade) for event in first)
 
 
 @contextlib.contextmanager
@@ -181,8 +156,7 @@ def make_sandbox(project: Project, layout: Layout, settings: Settings, elsewhere
             f"A sandbox of {asked.kind} needs an image with Claude Code in it.",
             "Name it: claude-iterate config sandbox.image NAME",
         )
-    # A program that an earlier run left in the project must not take the place of the sandbox.
-    environ = environment_outside(project.environ, [str(project.root), str(layout.folder)])
+    environ = _environ_outside(project, layout, settings)
     probe = sandbox_host.probe(asked.kind, environ)
     if probe.problem:
         raise AgentProblem(f"There is no sandbox: {probe.problem}. Nothing was started.", probe.fix)
@@ -191,13 +165,48 @@ def make_sandbox(project: Project, layout: Layout, settings: Settings, elsewhere
             f"The image {asked.image} is not on this computer. Nothing was started.",
             f"Get it: {asked.kind} pull {asked.image} (or build it: {asked.kind} build -t {asked.image} .)",
         )
-    folders = [layout.folder] if elsewhere else [project.root, layout.folder]
-    # What is ours alone: records, settings, programs that a later run starts; and all other workspaces, with theirs.
-    others = [project.workspaces_folder / name for name in named_folders(project.workspaces_folder)]
-    others = [place for place in others if place != layout.folder][:_MOST_OTHERS]
-    own = [layout.runs, layout.metadata, layout.prompts, layout.folder / "hooks", *others]
-    sandbox = sandbox_host.make_sandbox(settings, project.environ, project.root, probe.program, folders, own)
+    shown = replace(
+        show_workspace(project, layout),
+        writable=(layout.folder,) if elsewhere else (project.root, layout.folder),
+        readable=tuple(git_folders(project.root, environ)),
+    )
+    sandbox = sandbox_host.make_sandbox(settings, project.environ, project.root, probe.program, shown)
     return replace(sandbox, author=_author(project.root, environ))
+
+
+def show_workspace(project: Project, layout: Layout) -> Shown:
+    """What is ours is not inside: of all that is claude-iterate's there is this workspace, without its records."""
+    own = (layout.runs, layout.control, layout.prompts, layout.folder / "hooks")
+    hidden = (project.root / "claude-iterate", project.workspaces_folder, *own)
+    return Shown(hidden=hidden, masked=(layout.metadata, layout.lock))
+
+
+def enclose(spec: RunSpec, sandbox: Sandbox) -> RunSpec:
+    """The run in its sandbox: what is to be hidden is there by now, and so is a worktree."""
+    project, layout, tree = spec.project, spec.layout, spec.tree
+    shown = show_workspace(project, layout)
+    for folder in shown.hidden:
+        folder.mkdir(parents=True, exist_ok=True)
+    shown = replace(shown, writable=(tree.place,) if tree is not None else ())
+    repositories: tuple[AgentRepository, ...] = ()
+    if spec.request.purpose in {Purpose.RUN, Purpose.VERIFY}:
+        place, environ = layout.runs / ".repositories", _environ_outside(project, layout, spec.settings)
+        repositories = tuple(find_repositories(layout.root, place, layout.name, environ))
+    placed = tuple(mount for repository in repositories for mount in repository.mounts())
+    return replace(
+        spec,
+        sandbox=replace(sandbox_host.show(sandbox, shown), run=spec.run, placed=placed),
+        repositories=repositories,
+    )
+
+
+def _environ_outside(project: Project, layout: Layout, settings: Settings) -> Mapping[str, str]:
+    """For what we start outside: no program comes from where a Claude in this sandbox could have left one."""
+    if settings.sandbox.kind == "none":
+        return project.environ
+    mounted = sandbox_host.writable_mounts(settings.sandbox, project.environ)
+    claude = sandbox_host.claude_folder(claude_environment(project.environ, settings.claude))
+    return environment_outside(project.environ, map(str, [project.root, layout.folder, claude, *mounted]))
 
 
 def _author(root: Path, environ: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

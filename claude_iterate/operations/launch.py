@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec.structs import asdict, replace
@@ -19,7 +18,7 @@ from claude_iterate.agent.command.command_line import NOT_ASKED, Known
 from claude_iterate.agent.command.sandbox import Sandbox
 from claude_iterate.agent.processes.leftovers import end_containers, end_marked
 from claude_iterate.core.events import Warned
-from claude_iterate.core.events.enums import ONE_OFF, Purpose, exit_code
+from claude_iterate.core.events.enums import Purpose, exit_code
 from claude_iterate.core.redact import redactor_for
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.loop import Engine
@@ -56,76 +55,64 @@ class RunResult(msgspec.Struct, frozen=True):
     agent_folder: Path
     report: Path
 
-    @property
-    def last_words(self) -> str:
-        """What Claude said last in a one-off call."""
-        return self.state.one_off.text if self.state.one_off else ""
-
 
 class Agent(msgspec.Struct, frozen=True):
-    """The Claude that a run calls: its version, the options that it knows, the sandbox that it is in."""
+    """The Claude that a run calls: its version, the options that it knows, the sandbox and the worktree that it is
+    in."""
 
     version: str
     known: Known = NOT_ASKED
     sandbox: Sandbox | None = None
+    tree: Worktree | None = None
 
 
 def launch(project: Project, layout: Layout, request: RunRequest, user: User) -> RunResult:
     """A run of any purpose, from the checks to the end. Nothing is written before every check has passed."""
-    request = isolation.name_branch(layout, run_checks.prove_instead(project, layout, request))
     run = run_checks.prepare(project, layout, request, user)
+    if not request.dry_run:
+        trust.require_trust(project, layout)
     cassette = choose_cassette(layout, request.cassette, run.mode.name) if request.cassette else None
     with contextlib.ExitStack() as stack:
         agent = _find_claude(stack, run)
-        asks = request.purpose == Purpose.RUN and not metadata.read(layout.metadata).asked  # while it certainly exists
-        answers = run_checks.missing_permissions(run, user)
-        if answers is None:
-            run_checks.require_permissions(run, agent.version)
-        else:
-            if asks:
-                answers |= ask_first_questions(project, run.settings, user)
-            if "sandbox.kind" in answers:
-                run = run_checks.prepare(project, layout, request.with_settings(answers), user)
+        if run_checks.lacks_permissions(run) and user.can_answer:
+            sandbox = run.settings.sandbox
+            run = _ask(run, user)
+            if run.settings.sandbox != sandbox:
                 agent = _find_claude(stack, run)
-        tree = isolation.find_worktree(run)
+        run_checks.require_permissions(run, agent.version)
         with run_lock.hold(layout.lock, layout.name, "starting") as held:
             inherited = inherit(layout, request.purpose, request.dry_run, run.mode.name)
             before = run_checks.check_breaker(run, inherited)
-            if answers is not None:
-                run = _with_answers(project, layout, request, user, answers)
-            return _start(run, held, agent, before, tree, cassette, user)
+            return _start(run, held, agent, before, cassette, user)
 
 
 def _find_claude(stack: contextlib.ExitStack, run: PreparedRun) -> Agent:
-    """The Claude that answers, in the sandbox that is asked for."""
-    about, elsewhere = (run.project, run.layout, run.settings), isolation.wants_worktree(run)
-    sandbox = stack.enter_context(isolation.open_sandbox(*about, run.request.dry_run, elsewhere))
+    """The Claude that answers, where it is to work, and in the sandbox that is asked for."""
+    tree, about = isolation.find_worktree(run), (run.project, run.layout, run.settings, run.request.dry_run)
+    sandbox = stack.enter_context(isolation.open_sandbox(*about, elsewhere=tree is not None))
     if run.request.checks_only:
-        return Agent("", sandbox=sandbox)
+        return Agent("", sandbox=sandbox, tree=tree)
     claude, asked = (run.settings.claude, run.project.environ, run.project.root), sandbox
     with contextlib.ExitStack() as afterwards:
         if sandbox is not None and sandbox.is_container:
             asked = replace(sandbox, run=f"version-{os.getpid()}")
             afterwards.callback(end_containers, sandbox.program, asked.run)  # it may have given no answer, and go on
         version = discovery.version(*claude, sandbox=asked)
-        return Agent(version, discovery.known_options(version, *claude, asked), sandbox)
+        return Agent(version, discovery.known_options(version, *claude, asked), sandbox, tree)
 
 
-def _with_answers(
-    project: Project, layout: Layout, request: RunRequest, user: User, answers: dict[str, Any]
-) -> PreparedRun:
-    """The run with what was missing. Its settings are read again, because the lock was free while the questions were
-    open: what another command set meanwhile wins."""
-    if request.purpose in ONE_OFF:
-        return run_checks.prepare(project, layout, request.with_settings(answers), user)
-    run = run_checks.prepare(project, layout, request, user)
-    if run.permissions.are_decided:
-        user.note("Another command has set the permissions meanwhile, so your answers were not saved.")
-        return run
+def _ask(run: PreparedRun, user: User) -> PreparedRun:
+    """The run with the user's answers, which are saved. Its settings are read again: other commands may have changed
+    them while the questions were open."""
+    project, layout = run.project, run.layout
+    asked = metadata.read(layout.metadata).asked
+    answers = run_checks.ask_for_permissions(run, user)
+    if not asked:
+        answers |= ask_first_questions(project, run.settings, user)
     save_answers(layout, answers)
     change = f"claude-iterate config -w {layout.name} claude.permission_mode MODE"
     user.note(f"Saved for {layout.name}. Change it: {change}")
-    return run_checks.prepare(project, layout, request, user)
+    return run_checks.prepare(project, layout, run.request, user)
 
 
 def _start(
@@ -133,12 +120,11 @@ def _start(
     held: run_lock.RunLock,
     agent: Agent,
     before: Inheritance,
-    tree: Worktree | None,
     cassette: Cassette | None,
     user: User,
 ) -> RunResult:
     """The lock is held, so this run is the only one that writes here."""
-    layout, request = run.layout, run.request
+    layout, request, tree = run.layout, run.request, agent.tree
     tidy_up(layout, request.dry_run)
     identity = new_run_id(layout)
     held.record(identity)
@@ -153,7 +139,7 @@ def _start(
     if cassette is not None:
         spec = cassette.play_in(spec)
     if agent.sandbox is not None:
-        spec = _enclose(spec, agent.sandbox, layout, tree)
+        spec = isolation.enclose(spec, agent.sandbox)
     warnings = run_checks.warnings(run, before)
     warnings += run_checks.agent_warnings(run.settings, agent.version, agent.known)
     warnings += cassette.warnings(run.settings) if cassette is not None else []
@@ -169,13 +155,6 @@ def _start(
     return RunResult(identity, state, code, used.agent_folder, spec.report)
 
 
-def _enclose(spec: RunSpec, sandbox: Sandbox, layout: Layout, tree: Worktree | None) -> RunSpec:
-    """Hide the folder of all runs from the sandbox: it is made by now, as the worktree is."""
-    sandbox = sandbox if tree is None else sandbox_host.with_folder(sandbox, tree.place)
-    kept = tuple(dict.fromkeys((*sandbox.kept, str(layout.runs))))
-    return replace(spec, sandbox=replace(sandbox, run=spec.run, kept=kept))
-
-
 def make_spec(run: PreparedRun, identity: str, agent: Agent, before: Inheritance) -> RunSpec:
     """What the run with this id is to do. It continues where `before` ended. Nothing is written."""
     project, layout, settings, request = run.project, run.layout, run.settings, run.request
@@ -185,14 +164,10 @@ def make_spec(run: PreparedRun, identity: str, agent: Agent, before: Inheritance
     resumed = before.resumed
     if request.accept_changes:  # what earlier runs changed of the definition of the proof is forgotten
         resumed = replace(resumed, defined=None, changes=()) if resumed is not None else None
-        carried = replace(before.carried, changes=(), refuses=False, replaced=())
+        carried = replace(before.carried, changes=(), refuses=False)
         before = replace(before, carried=carried, resumed=resumed, defined=None)
     elif resumed is not None:
         before = replace(before, defined=resumed.defined)
-    real = replace(request, dry_run=False)
-    if request.dry_run and real.is_real_run and run_checks.find_to_leave(project, layout, real) is not None:
-        line = request.command_line  # the same without --dry-run would find the task completed
-        run = replace(run, request=replace(request, command_line=replace(line, options=(*line.options, ("--again",)))))
     name = request.report or settings.verification.report_filename  # a dry run writes it into its copy
     return RunSpec(
         **asdict(run),
@@ -271,7 +246,6 @@ def _run_engine(
     writer = JournalWriter(spec.layout.journal(spec.run), warn, place.is_ours, lambda: place.note(run_folder.JOURNAL))
     sinks = _sinks_for_run(spec, warn, place)
     recorder = Recorder(writer, sinks, redactor_for(spec.environ, spec.settings), troubles)
-    writer.known = recorder.retell
     try:
         return Engine(spec, recorder, place, warnings).run()
     finally:

@@ -1,8 +1,7 @@
-"""Shows the entries of a run on a console, as the run itself did: while it runs in another process (`attach`), or at
-the pace it had (`replay`).
+"""Shows a run on a console, as the run itself did, while it runs in another process (`attach`).
 
-An attached run is found, followed by its journal, and asked for what the user wants. Nothing is changed by watching.
-Memory does not grow with the number of entries.
+It is found, followed by its journal, and asked for what the user wants. Nothing is changed by watching. Memory does not
+grow with the number of entries.
 """
 
 from __future__ import annotations
@@ -10,12 +9,12 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, TextIO
 
 import msgspec
 
-from claude_iterate.core.events import Entry, RunFinished, RunStarted
+from claude_iterate.core.events import Entry, RunStarted
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import stop_settings
 from claude_iterate.core.state.condition import recorded_settings
@@ -23,7 +22,6 @@ from claude_iterate.core.state.fold import reduce
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.sinks.console import Console
-from claude_iterate.sinks.fanout import Sink
 from claude_iterate.system.files import near
 from claude_iterate.views.run_view import nothing_to_show
 from claude_iterate.workspace import journal_reader
@@ -32,40 +30,8 @@ from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import control, run_lock
 from claude_iterate.workspace.run_folder.run_lock import LIVES
 
-TICK = 0.2
-"""Seconds between two drawings of the live line: more often it is not drawn."""
-MINUTE = 60.0
-LONGEST = 1.0
-"""Seconds: where no speed is asked for, a longer pause is cut to this."""
 _PATIENCE = 30.0
-_MOMENT = 3.0
 _POLL = 0.05
-Pace = Callable[[Entry, Callable[[float], None]], None]
-"""Returns when the moment of an entry has come. Until then it may call the given function with moments in between, on
-the clock of `Entry.elapsed`: that redraws the live line."""
-
-
-class ConsolePlayback:
-    """Shows entries on a sink, at once or at a pace; with a `part` only those with these numbers, but the state after
-    each is that of the whole run."""
-
-    def __init__(self, sink: Sink, pace: Pace | None = None, part: range | None = None) -> None:
-        self._sink = sink
-        self._pace = pace
-        self._part = part
-        self.state = RunState()
-        """What the entries came to so far."""
-        self.last: Entry | None = None
-
-    def show(self, entries: Iterable[Entry]) -> None:
-        """Show these, which come after those before."""
-        for entry in entries:
-            shown = self._part is None or entry.seq in self._part
-            if shown and self._pace is not None:
-                self._pace(entry, self._sink.tick)
-            self.state, self.last = reduce(self.state, entry), entry
-            if shown:
-                self._sink(entry, self.state)
 
 
 def console_for(
@@ -92,44 +58,6 @@ def recorded_console(
     settings = recorded_settings(started)
     level, color = level or settings.output, color and settings.colors
     return console_for(settings, started.mode, out, err, level=level, color=color, **more)
-
-
-class RecordedPace:
-    """The recorded pauses, `speed` times as fast and none longer than `longest`; with speed 0 there are none. `wait`
-    takes seconds."""
-
-    def __init__(self, speed: float, longest: float = float("inf"), wait: Callable[[float], None] = time.sleep) -> None:
-        self._speed = speed
-        self._longest = longest
-        self._wait = wait
-        self._elapsed: float | None = None
-        self._wall = 0.0
-
-    def wall(self) -> float:
-        """What the clock on the wall showed at that time."""
-        return self._wall
-
-    def __call__(self, entry: Entry, tick: Callable[[float], None]) -> None:
-        """Wait until the moment of this entry has come."""
-        before = entry.elapsed if self._elapsed is None else self._elapsed
-        gap = max(0.0, entry.elapsed - before)
-        if self._speed > 0 and gap > 0:
-            self._let_pass(entry, before, gap, min(gap / self._speed, self._longest), tick)
-        self._elapsed, self._wall = max(before, entry.elapsed), entry.at
-
-    def _let_pass(self, entry: Entry, before: float, gap: float, pause: float, tick: Callable[[float], None]) -> None:
-        """The clocks move evenly during the pause, however much was cut from it."""
-        parts = max(1, int(pause / TICK))
-        for part in range(1, parts + 1):
-            self._wait(pause / parts)
-            if part < parts:
-                self._wall = entry.at - gap * (parts - part) / parts
-                tick(before + gap * part / parts)
-
-
-def usual_speed(duration: float) -> float:
-    """Fast, but readable: the whole takes about a minute."""
-    return max(1.0, duration / MINUTE)
 
 
 class ShownRun(msgspec.Struct, frozen=True):
@@ -183,23 +111,15 @@ class AttachedRun:
         self._run = run
         self._console = console
         self._journal = JournalFollower(layout.journal(run), WHOLE)
-        self._playback = ConsolePlayback(console)
-        self._open: list[str] = []
-
-    @property
-    def state(self) -> RunState:
+        self._last: Entry | None = None
+        self._asked: list[str] = []
+        self.state = RunState()
         """What its entries come to so far."""
-        return self._playback.state
-
-    @property
-    def finished(self) -> RunFinished | None:
-        """How it ended, once it has."""
-        return self.state.finished
 
     def catch_up(self) -> None:
         """Show what happened before; the live line stands for now only."""
         self._console.behind = True
-        self._playback.show(self._journal.entries())
+        self._show_news()
         self._console.behind = False
 
     def look(self, live: bool = True) -> bool:
@@ -207,25 +127,26 @@ class AttachedRun:
         drawn, too."""
         alive = self._holds()  # asked before reading, so that the last entries are not missed
         self._console.behind = not live
-        self._playback.show(self._journal.entries())
-        self._take_answers()
-        last = self._playback.last
-        if live and last is not None and self.finished is None:
-            self._console.tick(last.elapsed + max(0.0, time.time() - last.at))
-        return alive and self.finished is None
+        self._show_news()
+        if live and self._last is not None and self.state.finished is None:
+            self._console.tick(self._last.elapsed + max(0.0, time.time() - self._last.at))
+        return alive and self.state.finished is None
+
+    def _show_news(self) -> None:
+        for entry in self._journal.entries():
+            self.state, self._last = reduce(self.state, entry), entry
+            self._console(entry, self.state)
 
     def ask(self, verb: str, now: bool = False) -> None:
         """Make a request. What the run says to it comes by its journal."""
-        self._open.append(control.post(self._layout, self._run, verb, now))
+        self._asked.append(control.post(self._layout, self._run, verb, now))
 
     def close(self) -> None:
-        """Leave the terminal clean, and no file of ours. A request stays only if the run is suspended: it finds it."""
-        deadline = time.monotonic() + _MOMENT
-        while self._open and self._holds() and time.monotonic() < deadline:
-            self._take_answers()
-            time.sleep(_POLL)
-        for identity in self._open if self._open and not self._holds() else ():
-            control.withdraw(self._layout, identity)
+        """Leave the terminal clean, and no request that nobody will find."""
+        is_over = bool(self._asked) and not self._holds()
+        for identity in self._asked:
+            if is_over:
+                control.withdraw(self._layout, identity)
             control.take_answer(self._layout, identity)
         self._console.close()
 
@@ -235,15 +156,10 @@ class AttachedRun:
         while self._holds() and time.monotonic() < deadline:
             time.sleep(_POLL)
 
-    def _take_answers(self) -> None:
-        for identity in [known for known in self._open if control.is_taken(self._layout, known)]:
-            control.take_answer(self._layout, identity)
-            self._open.remove(identity)
-
     def _holds(self) -> bool:
         holder = run_lock.holder(self._layout.lock)
         if holder is None and self.state.started is not None:
             # Its folder, lock or journal may have been deleted: it puts them back when Claude has ended.
             started = self.state.started
-            return self.finished is None and run_lock.fate(started) == LIVES
+            return self.state.finished is None and run_lock.fate(started) == LIVES
         return holder is not None and holder.runs(self._run)

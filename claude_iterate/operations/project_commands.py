@@ -4,6 +4,7 @@ commands that are worth a question. Only files in its root are read, bounded, an
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -44,13 +45,11 @@ class Root:
 
     def text(self, *names: str) -> str:
         """The beginnings of regular files; nothing of anything else."""
-        return "\n".join(self._text(name) for name in names)
-
-    def _text(self, name: str) -> str:
-        try:
-            return untrusted_files.look(self._folder / name, _LARGEST).data.decode("utf-8", "replace")
-        except OSError:
-            return ""
+        found = []
+        for name in names:
+            with contextlib.suppress(OSError):
+                found.append(untrusted_files.look(self._folder / name, _LARGEST).data.decode("utf-8", "replace"))
+        return "\n".join(found)
 
 
 class Commands(msgspec.Struct, frozen=True):

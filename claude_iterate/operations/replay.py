@@ -1,7 +1,7 @@
 """A recorded run, shown again by the console of a live run: on the terminal, as a picture, or as a recording.
 
-Its texts are whole where the raw output is there; a warning stands where a line is lost. The picture is one SVG file
-that needs no font, no script and no network. A recording is for asciinema (version 2, one JSON value per line).
+Its texts are whole where the raw output is there. The picture is one SVG file that needs no font, no script and no
+network. A recording is for asciinema (version 2, one JSON value per line).
 """
 
 from __future__ import annotations
@@ -9,35 +9,30 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, Any, TextIO
 
 import msgspec
-from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text
 
 from claude_iterate.core.events import (
     AgentStarted,
     Entry,
+    Event,
     IterationStarted,
     RunFinished,
     RunStarted,
     StreamEvent,
-    Warned,
 )
-from claude_iterate.core.formats import join_names, plural
+from claude_iterate.core.formats import plural
 from claude_iterate.core.redact import Redactor
 from claude_iterate.core.state.condition import recorded_settings
+from claude_iterate.core.state.fold import reduce
+from claude_iterate.core.state.run_state import RunState
 from claude_iterate.errors import UsageProblem
-from claude_iterate.operations.playback import (
-    ConsolePlayback,
-    RecordedPace,
-    recorded_beginning,
-    recorded_console,
-    usual_speed,
-)
+from claude_iterate.operations.playback import recorded_beginning, recorded_console
 from claude_iterate.views.full_texts import FullTexts, full_texts, restore_texts
 from claude_iterate.workspace import journal_reader
 from claude_iterate.workspace.layout import Layout
@@ -65,40 +60,40 @@ text {{ white-space: pre }}
 """Rich's own has the address of a font."""
 ROWS = 24
 CAST_COLUMNS = 80
-_NAMED = 5
-"""Calls that are named where their raw output is missing."""
+_TICK = 0.2
+"""Seconds between two drawings of the live line: more often it is not drawn."""
+_MINUTE = 60.0
+LONGEST = 1.0
+"""Seconds: where no speed is asked for, a longer pause is cut to this."""
 
 
-def entries(path: Path) -> Iterator[Entry]:
-    """All entries of a journal. In the place of a line that cannot be read stands a warning; the last line may be torn
-    by a kill, which shows in the missing end of the run."""
-    damaged: list[int] = []
-    last = Entry(0, 0.0, 0.0, Warned(""))
-    with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            entry = _decode(line)
-            if entry is None:
-                damaged += [number] if line.endswith(b"\n") else []
-                continue
-            if damaged:
-                yield Entry(last.seq, last.at or entry.at, last.elapsed, _loss_warning(damaged))
-                damaged = []
-            last = entry
-            yield entry
-    if damaged:
-        yield Entry(last.seq, last.at, last.elapsed, _loss_warning(damaged))
+class RecordedPace:
+    """The recorded pauses, `speed` times as fast and none longer than `longest`; with speed 0 there are none. `wait`
+    takes seconds."""
 
+    def __init__(self, speed: float, longest: float = float("inf"), wait: Callable[[float], None] = time.sleep) -> None:
+        self._speed = speed
+        self._longest = longest
+        self._wait = wait
+        self._elapsed: float | None = None
+        self._wall = 0.0
 
-def _decode(line: bytes) -> Entry | None:
-    try:
-        return journal_reader.as_entry(msgspec.json.decode(line.decode("utf-8", "replace")))
-    except (ValueError, RecursionError):
-        return None
+    def wall(self) -> float:
+        """What the clock on the wall showed at that time."""
+        return self._wall
 
-
-def _loss_warning(numbers: list[int]) -> Warned:
-    where = f"Line {numbers[0]}" if len(numbers) == 1 else f"Lines {numbers[0]} to {numbers[-1]}"
-    return Warned(f"{where} of the journal cannot be read: something is missing here.")
+    def __call__(self, entry: Entry, tick: Callable[[float], None]) -> None:
+        """Wait until the moment of this entry has come; until then `tick` draws the live line again."""
+        before = entry.elapsed if self._elapsed is None else self._elapsed
+        gap = max(0.0, entry.elapsed - before)
+        pause = min(gap / self._speed, self._longest) if self._speed > 0 else 0.0
+        parts = max(1, int(pause / _TICK))
+        for part in range(1, parts + 1) if pause > 0 else ():
+            self._wait(pause / parts)
+            if part < parts:  # the clocks move evenly during the pause, however much was cut from it
+                self._wall = entry.at - gap * (parts - part) / parts
+                tick(before + gap * part / parts)
+        self._elapsed, self._wall = max(before, entry.elapsed), entry.at
 
 
 def iteration_range(found: Iterable[Entry], number: int) -> range | None:
@@ -114,21 +109,9 @@ def iteration_range(found: Iterable[Entry], number: int) -> range | None:
     return range(first, last + 1) if first else None
 
 
-def _describe_missing(outputs: Mapping[str, FullTexts]) -> str:
-    """Where long texts are shortened, and why; empty where the raw output of all calls is there."""
-    lost = [(name, output.missing) for name, output in outputs.items() if output.missing]
-    if not lost:
-        return ""
-    if len(lost) == len(outputs):
-        return lost[0][1]
-    named = join_names([name for name, _ in lost[:_NAMED]])
-    named += f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
-    return f"The raw output of {plural(len(lost), 'call')} is missing ({named}), so long texts are shortened there."
-
-
 class ReplayedRun(msgspec.Struct, frozen=True):
     """What is shown: a run, or one `part` of it, on a level. Texts are made whole from the outputs of its calls, which
-    `redactor` cleans; `missing` says where there is none."""
+    `redactor` cleans."""
 
     layout: Layout
     run: str
@@ -136,16 +119,21 @@ class ReplayedRun(msgspec.Struct, frozen=True):
     level: str
     part: range | None
     redactor: Redactor
-    missing: str = ""
 
     @property
     def title(self) -> str:
         """The command that it was."""
         return f"claude-iterate {self.started.purpose} {self.started.workspace}"
 
+    @property
+    def missing(self) -> str:
+        """Why long texts are shortened; empty where the raw output of all calls is there."""
+        found = (self._texts(entry.event) for entry in journal_reader.milestones(self.layout.journal(self.run)))
+        return next((texts.missing for texts in found if texts is not None and texts.missing), "")
+
     def usual_speed(self) -> float:
-        """The whole takes about a minute."""
-        return usual_speed(journal_reader.age(self.layout.journal(self.run)))
+        """Fast, but readable: the whole takes about a minute."""
+        return max(1.0, journal_reader.age(self.layout.journal(self.run)) / _MINUTE)
 
     def play(self, stream: TextIO, speed: float, longest: float, color: bool) -> None:
         """Show it on a terminal, or wherever the stream leads, in real time."""
@@ -164,32 +152,40 @@ class ReplayedRun(msgspec.Struct, frozen=True):
         self._show(cast, pace, columns=lambda: CAST_COLUMNS, clock=False, environ={})
 
     def _show(self, stream: TextIO, pace: RecordedPace, **looks: Any) -> None:
+        state = RunState()
         console = recorded_console(self.started, stream, stream, self.level, wall=pace.wall, **looks)
         with contextlib.closing(console):
-            ConsolePlayback(console, pace, self.part).show(self._entries())
+            for entry in self._entries():
+                shown = self.part is None or entry.seq in self.part
+                if shown:
+                    pace(entry, console.tick)
+                state = reduce(state, entry)
+                if shown:
+                    console(entry, state)
 
     def _entries(self) -> Iterator[Entry]:
         """The entries with their texts whole, as far as the raw output is there."""
         printed: Iterator[StreamEvent] = iter(())
-        for entry in entries(self.layout.journal(self.run)):
-            if isinstance(entry.event, AgentStarted) and self.level == "verbose":  # the only one with long texts
-                printed = full_texts(self.layout, self.run, entry.event.raw).events(self.redactor)
+        for entry in journal_reader.read(self.layout.journal(self.run)):
+            if (texts := self._texts(entry.event)) is not None:
+                printed = texts.events(self.redactor)
             yield from restore_texts([entry], printed)
+
+    def _texts(self, event: Event) -> FullTexts | None:
+        """The texts of the call that this event begins, on the only level with long texts."""
+        if self.level != "verbose" or not isinstance(event, AgentStarted):
+            return None
+        return full_texts(self.layout, self.run, event.raw)
 
 
 def load_replay(layout: Layout, run: str, number: int | None, level: str, redactor: Redactor) -> ReplayedRun:
     """The run as it is recorded, or an ExpectedError. Nothing is written."""
-    path, started = layout.journal(run), recorded_beginning(layout, run)
-    part = iteration_range(entries(path), number) if number is not None else None
+    started = recorded_beginning(layout, run)
+    part = iteration_range(journal_reader.read(layout.journal(run)), number) if number is not None else None
     if number is not None and part is None:
         hint = f"See which it has: claude-iterate history {layout.name}"
         raise UsageProblem(f"Run {run} has no iteration {number}.", hint)
-    shown = ReplayedRun(layout, run, started, level or recorded_settings(started).output, part, redactor)
-    if shown.level != "verbose":
-        return shown
-    calls = [entry.event.raw for entry in journal_reader.milestones(path) if isinstance(entry.event, AgentStarted)]
-    outputs = {name: full_texts(layout, run, name) for name in calls}
-    return replace(shown, missing=_describe_missing(outputs))
+    return ReplayedRun(layout, run, started, level or recorded_settings(started).output, part, redactor)
 
 
 def picture(lines: Sequence[str], title: str, columns: int = COLUMNS) -> str:
@@ -211,11 +207,11 @@ def picture(lines: Sequence[str], title: str, columns: int = COLUMNS) -> str:
 class Cast(io.StringIO):
     """A terminal that writes what it is given into a file, with the moment on a clock of its own."""
 
-    def __init__(self, file: IO[bytes], title: str, began: float, columns: int = CAST_COLUMNS) -> None:
+    def __init__(self, file: IO[bytes], title: str, began: float) -> None:
         super().__init__()
         self._file = file
         self._now = 0.0
-        size = {"width": columns, "height": ROWS}
+        size = {"width": CAST_COLUMNS, "height": ROWS}
         self._put({"version": 2, **size, "timestamp": int(began), "title": title, "env": {"TERM": "xterm-256color"}})
 
     def isatty(self) -> bool:

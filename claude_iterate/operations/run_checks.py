@@ -57,6 +57,10 @@ def prepare(project: Project, layout: Layout, request: RunRequest, user: User) -
             "Run it on a terminal, or without --attended (setting `attended`).",
         )
     permissions = read_permissions(settings.claude, project.environ, project.root)
+    if request.purpose in ONE_OFF and not permissions.are_decided:
+        # A call that grades only looks; the others have to write a text.
+        kind = "default" if request.purpose == "validate" else "acceptEdits"
+        return prepare(project, layout, request.with_settings({"claude.permission_mode": kind}), user)
     return PreparedRun(project, layout, request, configured, settings, mode, permissions)
 
 
@@ -70,26 +74,19 @@ def _refuse_path_not_utf8(project: Project) -> None:
         raise WorkspaceProblem(f"The project's path is not valid UTF-8: {readable}", "Rename the folder.") from None
 
 
-def missing_permissions(run: PreparedRun, user: User) -> dict[str, Any] | None:
-    """Settings for permissions that none decides. None: they are decided, not needed, or there is no user to ask.
+def lacks_permissions(run: PreparedRun) -> bool:
+    """Nothing decides what Claude may do in a run that works on the task."""
+    return run.request.is_real_run and not (run.permissions.are_decided or run.request.skip_permissions)
 
-    A one-off call that has to write a text may edit files. Otherwise the user is asked. The lock is not held meanwhile:
-    an open question must not block other commands.
-    """
-    request, project = run.request, run.project
-    if run.permissions.are_decided or request.purpose == "verify":
-        return None  # a review only looks
-    if request.purpose in ONE_OFF:
-        # A call that grades only looks; the others have to write a text.
-        return {"claude.permission_mode": "default" if request.purpose == "validate" else "acceptEdits"}
-    if request.dry_run or request.skip_permissions or not user.can_answer:
-        return None
+
+def ask_for_permissions(run: PreparedRun, user: User) -> dict[str, Any]:
+    """The user's answer as settings. The lock is not held meanwhile: an open question must not block other commands."""
     run_lock.refuse_if_held(run.layout.lock, run.name)
     # The sandbox that can be offered: the one that the settings name, or bwrap where it works.
     sandbox = run.settings.sandbox.kind
     if sandbox == "none":
-        sandbox = "" if probe("bwrap", project.environ).problem else "bwrap"
-    return user.choose_permissions(detect(project.root).suggested, sandbox)
+        sandbox = "" if probe("bwrap", run.project.environ).problem else "bwrap"
+    return user.choose_permissions(detect(run.project.root).suggested, sandbox)
 
 
 def require_permissions(run: PreparedRun, version: str) -> None:
@@ -98,7 +95,7 @@ def require_permissions(run: PreparedRun, version: str) -> None:
     Only Claude Code is judged. A program of the user's own in `claude.command` may allow what it likes; it is warned
     about.
     """
-    if not run.request.is_real_run or run.request.skip_permissions or run.permissions.are_decided:
+    if not lacks_permissions(run):
         return
     name, program = run.name, run.settings.claude.command
     # The program itself, or the shim of a version manager that calls it.
@@ -167,7 +164,9 @@ def check_breaker(run: PreparedRun, before: Inheritance) -> Inheritance:
     left = breaker.cooldown_left(trip, run.settings.stop.cooldown, time.time()) if trip is not None else None
     if trip is None or (left is not None and left <= 0):
         return before
-    hint = f"Continue: {run.repeated_command('--reset')}{breaker.cooldown_hint(left)}"
+    hint = f"Continue: {run.command_line.repeat(('--reset',))}"
+    if left is not None:
+        hint += f" One trial iteration is allowed in {duration(left)} (stop.cooldown)."
     refused = WorkspaceProblem(breaker.refusal(run.name, trip), hint)
     refused.exit_code = exit_code(trip.reason, run.detailed_exit_code)
     raise refused
@@ -211,14 +210,13 @@ def find_completed(layout: Layout) -> CompletedTask | None:
     task."""
     found = WorkspaceState.load(metadata.read(layout.metadata), RunRecords(layout))
     run = found.about.run
-    if found.status != "completed" or (run.completion is None and run.reason != "completed"):
+    if found.status != "completed" or run.reason != "completed":
         return None
-    worked = run.completion or run  # of a run that did no work: the one before it completed the task
     try:
-        ago = max(0.0, time.time() - datetime.fromisoformat(str(worked.finished)).timestamp())
+        ago = max(0.0, time.time() - datetime.fromisoformat(str(run.finished)).timestamp())
     except ValueError:
         ago = None
-    return CompletedTask(worked.id, ago, found.known_by)
+    return CompletedTask(run.id, ago, found.known_by)
 
 
 def find_to_leave(project: Project, layout: Layout, request: RunRequest) -> CompletedTask | None:
@@ -237,27 +235,21 @@ def find_to_leave(project: Project, layout: Layout, request: RunRequest) -> Comp
     return replace(done, exit_code=exit_code("completed", detailed, done.known_by))
 
 
-def prove_instead(project: Project, layout: Layout, request: RunRequest) -> RunRequest:
-    """The request. For `run --accept-changes` of a completed task whose proof was changed, that of `verify`: nothing is
+def leave_completed(project: Project, layout: Layout, request: RunRequest, user: User) -> CompletedTask | RunRequest:
+    """The completed task, if this run is not to work on it again; then the user hears how to, or how to prove it. Else
+    the request. For `run --accept-changes` of a completed task whose proof was changed, that of `verify`: nothing is
     left to do but to run the checks."""
-    done = find_to_leave(project, layout, request) if request.is_real_run and request.accept_changes else None
-    if done is None or done.known_by != CHANGED or not request.settings_for(project, layout).verification.checks:
-        return request
-    line = request.command_line
-    options = (("--checks-only",), *(option for option in line.options if option[0] in {"--worktree", ACCEPT}))
-    line = replace(line, verb="", options=options)
-    return replace(request, purpose=Purpose.VERIFY, checks_only=True, command_line=line)
-
-
-def leave_completed(project: Project, layout: Layout, request: RunRequest, user: User) -> CompletedTask | None:
-    """The completed task, if this run is not to work on it again; then the user hears how to, or how to prove it."""
     done = find_to_leave(project, layout, request)
-    if done is None or prove_instead(project, layout, request) is not request:
-        return None
+    if done is None:
+        return request
     line = request.command_line.of("run", layout.name)
+    checks = project.settings_for(layout, request.layer).settings.verification.checks
+    if request.accept_changes and done.known_by == CHANGED and checks:
+        options = (option for option in line.options if option[0] in {"--worktree", ACCEPT})
+        line = replace(request.command_line, verb="", options=(("--checks-only",), *options))
+        return replace(request, purpose=Purpose.VERIFY, checks_only=True, command_line=line)
     again = f"To run it again: {line.command(line.verb, layout.name, '--again')}"
     completed = f"{layout.name} was completed{'' if done.ago is None else f' {duration(done.ago)} ago'}"
-    checks = project.settings_for(layout).settings.verification.checks
     if done.known_by == CHANGED or (done.known_by in UNPROVEN and checks):
         accept = (ACCEPT,) if done.known_by == CHANGED else ()
         verify = line.about("verify", *(("--checks-only",) if checks else ()), *accept)

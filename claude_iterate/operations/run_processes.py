@@ -30,6 +30,7 @@ from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.errors import ExpectedError
 from claude_iterate.operations import run_checks
 from claude_iterate.operations.launch import launch
+from claude_iterate.operations.user import User
 from claude_iterate.system import crash_reports, signals
 from claude_iterate.workspace.journal_reader import JournalFollower
 from claude_iterate.workspace.layout import Layout
@@ -167,11 +168,9 @@ class RunProcess:
         )
 
 
-class _NonInteractiveUser:
-    """Implements `operations.user.User`: there is no user to ask, and what is said reaches the program. When that is
-    gone, the run continues if it was asked to."""
-
-    can_answer = False
+class _NonInteractiveUser(User):
+    """There is no user to ask, and what is said reaches the program. When that is gone, the run continues if it was
+    asked to."""
 
     def __init__(self, handle: int) -> None:
         self._handle = handle
@@ -185,15 +184,6 @@ class _NonInteractiveUser:
 
     def note(self, text: str) -> None:
         self.say(Noted(text))
-
-    def choose_permissions(self, suggested: tuple[str, ...], sandbox: str) -> dict[str, Any]:  # noqa: ARG002 - as the protocol has it
-        return {}
-
-    def confirm(self, question: str) -> bool:  # noqa: ARG002 - as the protocol has it
-        return False
-
-    def ask_amount(self, question: str) -> float | None:  # noqa: ARG002 - as the protocol has it
-        return None
 
     @contextlib.contextmanager
     def steering(self, spec: RunSpec) -> Iterator[RunSpec]:
@@ -229,9 +219,10 @@ def _perform(order: bytes, source: int, user: _NonInteractiveUser) -> Ended:
     flags = layer_from_document("flag", "command line", start.project_settings) if start.project_settings else None
     project = Project(Path(start.root), os.environ, flags)
     layout = project.layout(start.workspace)
-    if (left := run_checks.leave_completed(project, layout, start.request, user)) is not None:
-        return Ended(left.exit_code)
-    done = launch(project, layout, start.request, user)
+    asked = run_checks.leave_completed(project, layout, start.request, user)
+    if isinstance(asked, run_checks.CompletedTask):
+        return Ended(asked.exit_code)
+    done = launch(project, layout, asked, user)
     return Ended(done.exit_code, done.run)
 
 
@@ -246,8 +237,6 @@ def _end_with(source: int) -> None:
 _LOOK = 0.1
 _PROBE = 30.0
 """Seconds that the others wait longer where the end of a limit is not known: one run finds out for all."""
-_APART = 5.0
-"""Seconds between the others, if that one has not found out by then: the first of them does it for the rest."""
 
 
 class OneRun:
@@ -314,15 +303,10 @@ class ManyRuns:
         self._parallel = parallel or len(layouts)
         self._show = show
         self._signals: list[str] = []
-        self._stopping = ""
-        self._held: HeldBack | None = None
-        self._apart = 0.0
-        self.runs = [OneRun(layout) for layout in layouts]
-
-    @property
-    def stopped_by(self) -> str:
+        self.stopped_by = ""
         """The first signal that came, if any."""
-        return self._stopping
+        self._held: HeldBack | None = None
+        self.runs = [OneRun(layout) for layout in layouts]
 
     def run(self) -> None:
         """Until all are over. Whatever happens, no run is left."""
@@ -342,7 +326,7 @@ class ManyRuns:
 
     def _is_over(self) -> bool:
         waiting = any(run.is_waiting for run in self.runs)
-        return not self._live() and (not waiting or bool(self._stopping))
+        return not self._live() and (not waiting or bool(self.stopped_by))
 
     def _live(self) -> list[RunProcess]:
         return [run.process for run in self.runs if run.process is not None and run.ended is None]
@@ -350,7 +334,7 @@ class ManyRuns:
     def _start_more(self) -> None:
         free = self._parallel - len(self._live())
         waiting = [run for run in self.runs if run.is_waiting]
-        for run in waiting[:free] if not self._stopping else ():
+        for run in waiting[:free] if not self.stopped_by else ():
             asked, run.knows_of = replace(self._request, held=self._held), self._held
             try:
                 run.process = RunProcess(self._project, run.name, asked)
@@ -361,7 +345,7 @@ class ManyRuns:
         """A signal is for all: the first Ctrl-C lets iterations finish, the second ends them."""
         while self._signals:
             name = self._signals.pop(0)
-            self._stopping = self._stopping or name
+            self.stopped_by = self.stopped_by or name
             for process in self._live():
                 process.send(name)
 
@@ -369,17 +353,16 @@ class ManyRuns:
         outcome = met.state.last_outcome
         known = outcome is not None and outcome.resets_at is not None
         met.knows_of = self._held = HeldBack(met.name, wait.until + (0.0 if known else _PROBE), wait.detail)
-        self._apart = 0.0 if known else _APART
 
     def _tell_others(self) -> None:
         """Tell the runs that do not know of the limit yet; one that has just begun, as soon as it has a name."""
         held = self._held
-        for place, run in enumerate(self.runs):
+        for run in self.runs:
             if held is None or run.knows_of is held or not run.run or run.ended is not None:
                 continue
-            run.knows_of, until = held, held.until + self._apart * place
+            run.knows_of = held
             with contextlib.suppress(ExpectedError):  # its folder is gone, and it ends by itself
-                control.post(run.layout, run.run, control.HOLD, by=held.by, until=until, detail=held.detail)
+                control.post(run.layout, run.run, control.HOLD, by=held.by, until=held.until, detail=held.detail)
 
     def _let_go(self) -> None:
         for process in self._live():

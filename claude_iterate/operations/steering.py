@@ -16,8 +16,6 @@ from claude_iterate.workspace import journal_reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import control, run_lock
 
-VERBS = control.VERBS
-"""What a run can be asked for."""
 _PATIENCE = 10.0
 _POLL = 0.02
 _LOOK = 0.5
@@ -42,8 +40,13 @@ class Reply(msgspec.Struct, frozen=True):
 
 def ask(layout: Layout, verb: str, now: bool = False) -> Reply:
     """Ask the run that is under way. A WorkspaceProblem when there is none, or it cannot be asked that."""
-    run, pid = _running(layout)
-    name = layout.name
+    name, who = layout.name, run_lock.holder(layout.lock)
+    if who is None:
+        raise WorkspaceProblem(f"Nothing runs in the workspace {name!r}.", f"Start it: claude-iterate run {name}")
+    run = who.run
+    if not run or not (layout.runs / run).is_dir():
+        busy = f"The workspace {name!r} is busy ({_printable(run) or 'unknown'}), but no run has begun."
+        raise WorkspaceProblem(busy, "Try again in a moment.")
     started = journal_reader.beginning(layout.journal(run)) if verb != "stop" else None
     if started is not None and started.purpose != "run":
         busy = f"{started.purpose} runs in {name!r}, and can only be stopped."
@@ -52,29 +55,12 @@ def ask(layout: Layout, verb: str, now: bool = False) -> Reply:
     came = _await_answer(layout, run, identity)
     answered = came == "answered"
     said = _printable(control.take_answer(layout, identity)) if answered else ""
-    text = said or _SAYINGS[came].format(pid=pid)
+    text = said or _SAYINGS[came].format(pid=who.pid)
     return Reply(run, verb, answered, came == "over", text, effective=answered and said not in UNCHANGED)
 
 
 def _printable(text: str) -> str:
     return "".join(character if character.isprintable() else "�" for character in text)
-
-
-def _running(layout: Layout) -> tuple[str, int]:
-    """The run that is asked, and the process that runs it."""
-    name = layout.name
-    who = run_lock.holder(layout.lock)
-    if who is None:
-        raise WorkspaceProblem(f"Nothing runs in the workspace {name!r}.", f"Start it: claude-iterate run {name}")
-    if not who.pid:
-        busy = f"{name!r} is running, but its lock and its journal were deleted, so it cannot be asked."
-        hint = "It restores them when its iteration ends. To end it now, press Ctrl-C where it runs."
-        raise WorkspaceProblem(busy, hint)
-    run, pid = who.run, who.pid
-    if not run or not (layout.runs / run).is_dir():
-        busy = f"The workspace {name!r} is busy ({_printable(run) or 'unknown'}), but no run has begun."
-        raise WorkspaceProblem(busy, "Try again in a moment.")
-    return run, pid
 
 
 def _await_answer(layout: Layout, run: str, identity: str) -> str:

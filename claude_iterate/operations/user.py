@@ -27,7 +27,8 @@ class User(Protocol):
 
     @property
     def can_answer(self) -> bool:
-        """True when a question reaches the user and an answer comes back."""
+        """True when a question reaches the user and an answer comes back; else nothing is asked."""
+        return False
 
     def warn(self, text: str) -> None:
         """Show something that needs attention."""
@@ -35,15 +36,18 @@ class User(Protocol):
     def note(self, text: str) -> None:
         """Show something beside the result."""
 
-    def choose_permissions(self, suggested: tuple[str, ...], sandbox: str) -> dict[str, Any]:
+    def choose_permissions(self, suggested: tuple[str, ...], sandbox: str) -> dict[str, Any]:  # noqa: ARG002
         """Ask how much Claude may do; the answer is settings by dotted key. `suggested` are commands that the project's
         files name, `sandbox` is the kind of sandbox that works here, if any."""
+        return {}
 
-    def confirm(self, question: str) -> bool:
+    def confirm(self, question: str) -> bool:  # noqa: ARG002
         """Ask for a yes; Enter is a yes."""
+        return False
 
-    def ask_amount(self, question: str) -> float | None:
+    def ask_amount(self, question: str) -> float | None:  # noqa: ARG002
         """Ask for an amount in US dollars; Enter is none."""
+        return None
 
     def steering(self, spec: RunSpec) -> AbstractContextManager[RunSpec]:
         """The run with the user's keys or answers in it, for as long as it lasts."""
@@ -63,10 +67,11 @@ def ask_first_questions(project: Project, settings: Settings, user: User) -> dic
 
 
 def save_answers(layout: Layout, answers: dict[str, Any]) -> None:
-    """Make them settings of the workspace. The lock must be held: a run writes the same file."""
-    for key, value in answers.items():
-        settings_writer.set_value(layout.metadata, key, value)
-    metadata.write(layout.metadata, replace(metadata.read(layout.metadata), asked=True))
+    """Make them settings of the workspace."""
+    with run_lock.hold(layout.lock, layout.name, "setup"):  # a run writes the same file
+        for key, value in answers.items():
+            settings_writer.set_value(layout.metadata, key, value)
+        metadata.write(layout.metadata, replace(metadata.read(layout.metadata), asked=True))
 
 
 def ask_or_advise(project: Project, layout: Layout, user: User, asks: bool) -> None:
@@ -74,9 +79,7 @@ def ask_or_advise(project: Project, layout: Layout, user: User, asks: bool) -> N
     check."""
     settings = project.settings_for(layout).settings
     if asks and user.can_answer:
-        answers = ask_first_questions(project, settings, user)
-        with run_lock.hold(layout.lock, layout.name, "setup"):
-            save_answers(layout, answers)
+        save_answers(layout, ask_first_questions(project, settings, user))
     elif test := _test_without_check(project, settings):
         step = CommandLine(workspace=layout.name).add_check(test)
         user.note(f"Nothing proves the work yet. To prove it with `{test}`: {step}")

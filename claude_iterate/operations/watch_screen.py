@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-from msgspec.structs import astuple, replace
 from rich.cells import cell_len
 from rich.text import Text
 from textual.app import App, ComposeResult
@@ -23,13 +22,12 @@ from claude_iterate.core.tones import COLORS, Line
 from claude_iterate.errors import ExpectedError
 from claude_iterate.operations.steering import ask
 from claude_iterate.views import watched_workspace
-from claude_iterate.views.watched_workspace import Seen, WatchedWorkspace
+from claude_iterate.views.watched_workspace import COLUMNS, Seen, WatchedWorkspace
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import notes
 
 _PAUSE = 0.5
-_COLUMNS = ("WORKSPACE", "STATE", "NOW", "ITEMS", "ITERATION", "TIME", "COST")
-_NOW = _COLUMNS.index("NOW")
+_NOW = COLUMNS.index("NOW")
 _LEAST = 12
 """Columns of the terminal that NOW gets at least."""
 _HELP = """\
@@ -86,6 +84,7 @@ class WatchScreen(App[None]):
         Binding("q", "quit", "Leave"),
         Binding("ctrl+c", "interrupt", "Leave", show=False, priority=True),
         Binding("question_mark", "explain", "Help"),
+        Binding("escape", "close_note", show=False),
     ]
     ENABLE_COMMAND_PALETTE = False
     TITLE = "claude-iterate"
@@ -112,7 +111,7 @@ class WatchScreen(App[None]):
     def on_mount(self) -> None:
         if not self._only:
             table = self.query_one(DataTable)
-            for name in _COLUMNS:
+            for name in COLUMNS:
                 table.add_column(name, key=name)
             table.focus()
         self.look()
@@ -155,20 +154,16 @@ class WatchScreen(App[None]):
             if name not in known:
                 table.add_row(*cells, key=name)
                 continue
-            for column, cell in zip(_COLUMNS, cells, strict=True):
+            for column, cell in zip(COLUMNS, cells, strict=True):
                 if table.get_cell(name, column) != cell:
                     table.update_cell(name, column, cell, update_width=True)
 
     def _rows(self, at: float) -> dict[str, list[Text]]:
         """The cells of the table, which fits the screen: NOW takes what the others leave."""
-        summaries = {name: watched_workspace.summary(seen, at) for name, seen in self._seen.items()}
-        cells = {
-            name: list(astuple(replace(row, iteration=row.iteration.removeprefix("iteration "))))
-            for name, row in summaries.items()
-        }
-        others = [at for at in range(len(_COLUMNS)) if at != _NOW]
-        taken = sum(max(len(_COLUMNS[at]), *(cell_len(row[at]) for row in cells.values())) for at in others)
-        room = max(_LEAST, self.size.width - taken - 2 * len(_COLUMNS) - 1)
+        cells = {name: watched_workspace.row(seen, at) for name, seen in self._seen.items()}
+        others = [at for at in range(len(COLUMNS)) if at != _NOW]
+        taken = sum(max(len(COLUMNS[at]), *(cell_len(row[at]) for row in cells.values())) for at in others)
+        room = max(_LEAST, self.size.width - taken - 2 * len(COLUMNS) - 1)
         rows = {}
         for name, row in cells.items():
             row[_NOW] = clip(row[_NOW], room)
@@ -232,14 +227,9 @@ class WatchScreen(App[None]):
                 self._answer("Noted for the next iteration.")
             except ExpectedError as problem:
                 self._answer(f"{problem.message} {problem.hint}".strip())
-        self._close_note()
+        self.action_close_note()
 
-    def on_key(self, event: object) -> None:
-        """Escape closes the question for a note."""
-        if getattr(event, "key", "") == "escape":
-            self._close_note()
-
-    def _close_note(self) -> None:
+    def action_close_note(self) -> None:
         field = self.query_one(Input)
         field.value = ""
         field.remove_class("asked")

@@ -24,6 +24,8 @@ from claude_iterate.project.snapshots import REFS, ref_name
 Inside = Callable[[str, list[str], bytes, IO[bytes]], None]
 """Runs a program in the sandbox, in a folder, with an input, and its output into a file; a GitProblem when it fails."""
 LARGEST_PACK = 2 << 30
+_OF_EVERYBODY = {Path("/tmp"), Path("/var/tmp")}  # noqa: S108
+_FOLDERS = ("--show-toplevel", "--absolute-git-dir", "--git-common-dir")
 _STATE = "start.json"
 _BORROWED = "borrowed-objects"
 """Where the user's objects stand inside."""
@@ -69,8 +71,7 @@ class AgentRepository:
         self.folder = folder
         self._workspace = workspace
         self._git = Git(str(top), environ, filters=False)
-        said = self._git.line("rev-parse", "--path-format=absolute", "--absolute-git-dir", "--git-common-dir")
-        own, common = said.split("\n")
+        _, own, common = self._git.line("rev-parse", "--path-format=absolute", *_FOLDERS).split("\n")
         self.place, self._common = Path(own), Path(common)
 
     @property
@@ -271,6 +272,36 @@ class AgentRepository:
         return [path for path in paths if os.path.isdir(path)]
 
 
+def git_folders(root: Path, environ: Mapping[str, str]) -> Iterator[Path]:
+    """What git reads for the project: the work tree, if the project is a part of it, and its folders of git."""
+    with contextlib.suppress(GitProblem):
+        git = Git(str(root), environ, filters=False)
+        top, own, common = map(Path, git.line("rev-parse", "--path-format=absolute", *_FOLDERS).split("\n"))
+        if _belongs(top, own, root, environ):
+            yield from dict.fromkeys((top, own, common))
+
+
+def _belongs(top: Path, own: Path, root: Path, environ: Mapping[str, str]) -> bool:
+    """This folder of git is that of the work tree: a file that Claude wrote into it, and that leads elsewhere, is not
+    enough. And nothing that holds the user's home, or everybody's temporary files, is shown as a work tree."""
+    home = Path(environ.get("HOME", os.sep)).resolve()
+    if top != root and (home.is_relative_to(top) or top in _OF_EVERYBODY):
+        return False
+    if own == top / ".git":
+        return not own.is_symlink()
+    named = [own / line.strip() for line in _lines(own / "gitdir")]
+    settings = (line.partition("=") for line in _lines(own / "config"))
+    named += [own / value.strip().strip('"') / ".git" for key, _, value in settings if key.strip() == "worktree"]
+    return any(os.path.realpath(path) == os.path.realpath(top / ".git") for path in named)
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return []
+
+
 def find_repositories(root: Path, folder: Path, workspace: str, environ: Mapping[str, str]) -> list[AgentRepository]:
     """The repository that the project is in, and those of its submodules, outer ones first; none without git."""
     found: list[AgentRepository] = []
@@ -279,7 +310,9 @@ def find_repositories(root: Path, folder: Path, workspace: str, environ: Mapping
             (Path(Git(str(root), environ, filters=False).line("rev-parse", "--show-toplevel")), None)
         ]
         for top, within in waiting:  # grows while it is read
-            found.append(AgentRepository(top, folder / str(len(found)), workspace, environ, within))
+            repository = AgentRepository(top, folder / str(len(found)), workspace, environ, within)
+            if _belongs(top, repository.place, root if within is None else top, environ):
+                found.append(repository)
             waiting += [(inner, top) for inner in _submodules(top, environ)][: _MOST - len(waiting)]
     return found
 

@@ -76,12 +76,12 @@ class Git:
         if (process := self._running) is not None:
             process.kill()
 
-    def ignores(self, folder: str) -> bool:
-        """True for a folder that the repository ignores: then git says nothing of what is in it."""
-        # This call does not know literal names; with a dot before it, a name has no meaning of its own.
+    def ignores_folder(self) -> bool:
+        """True when the repository around the folder ignores it: then git says nothing of what is in it."""
+        # This call does not know literal names.
         before, self._environ = self._environ, self._environ | {"GIT_LITERAL_PATHSPECS": "0"}
         try:
-            self.ask("check-ignore", "-q", f"./{folder}")
+            self.ask("check-ignore", "-q", ".")
         except GitProblem:
             return False
         finally:
@@ -170,9 +170,8 @@ def mark(about: os.stat_result) -> Mark:
 
 
 class IndexCopy:
-    """An index of our own at `path`. It begins as a copy of the user's, and so knows what has not changed since; a
-    store of our own has no other (`users` is empty). A lock on it was left by a killed run, and a torn one by a crash
-    of the computer: only we use it."""
+    """An index of our own at `path`. It begins as a copy of the user's, and so knows what has not changed since; in a
+    store of our own, which has no other (`users` is empty), with nothing. A lock on it was left by a killed run."""
 
     def __init__(self, git: Git, path: str, users: str) -> None:
         self.path = path
@@ -183,18 +182,27 @@ class IndexCopy:
     def renew(self) -> bool:
         """Begin again if the user's index is another one by now; then True."""
         _remove(f"{self.path}.lock")
-        seed = _mark_of(self._users) if self._users else (0, 0, 0)
+        seed = _mark_of(self._users) if self._users else None
         if seed == self._seed and os.path.exists(self.path):
             return False
         self._seed = seed
         os.makedirs(os.path.dirname(self.path), exist_ok=True)
         if seed is None:
             _remove(self.path)
-        elif self._users:
+        else:
             self._copy(seed)
-        elif not _is_whole(self.path):
-            _remove(self.path)
         return True
+
+    def list_new(self) -> list[str]:
+        """Files in the folder that git neither tracks nor ignores."""
+        # The user's index knows what is tracked although it is ignored.
+        index = "" if self._users else self.path
+        return self._git.names("ls-files", "-z", "--others", "--exclude-standard", "--", ".", index=index)
+
+    def list_changed(self) -> list[str]:
+        """Files in the folder that are not as it describes them, or gone."""
+        compare = ("diff-files", "-z", "--name-only", "--no-renames", "--ignore-submodules=dirty", "--relative")
+        return self._git.names(*compare, "--", ".", index=self.path)
 
     def update(self, *options: str, paths: Iterable[str]) -> None:
         """Change the entries of these files."""
@@ -221,20 +229,6 @@ class IndexCopy:
 def _remove(path: str) -> None:
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
-
-
-def _is_whole(path: str) -> bool:
-    """An index ends with a checksum, or with zeros. Git itself takes one that was cut off for a shorter one."""
-    try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except FileNotFoundError:
-        return True
-    for kind in (hashlib.sha1, hashlib.sha256):  # as git names its objects
-        size = kind().digest_size
-        if len(data) > size and data[-size:] in (kind(data[:-size], usedforsecurity=False).digest(), bytes(size)):
-            return True
-    return False
 
 
 def _mark_of(path: str) -> Mark | None:

@@ -20,24 +20,17 @@ from claude_iterate.project import scan
 from claude_iterate.project.git import Git, GitProblem, IndexCopy
 from claude_iterate.project.ignored import ToolOutput
 
-LARGEST = 64 << 20
-_MOST = 512 << 20
-"""Bytes of one file and of all files that are read again. Beyond that, size and times stand for the content."""
 _MOST_NESTED = 100
 _LINK = "160000 "
 """The mode of a submodule."""
 
 
 class ProjectState(msgspec.Struct, frozen=True):
-    """`tree` is git's name for it, if git knows the project; `files` what is in each file. None: it is not known."""
+    """`tree` is git's name for it, if git knows the project; `files` what is in each file; None where the project is
+    too large to look at without git."""
 
     tree: str = ""
     files: Mapping[str, str] | None = None
-
-    @property
-    def is_known(self) -> bool:
-        """False when the project is too large to look at without git."""
-        return self.files is not None
 
     @property
     def identity(self) -> str:
@@ -111,7 +104,7 @@ class _GitLook:
         self._git = git = Git(str(root), environ, filters=filters)
         places = git.line("rev-parse", "--git-path", "index", "--show-prefix", "--git-path", "objects")
         index, self._prefix, objects = places.split("\n")
-        if self._prefix and git.ignores("."):
+        if self._prefix and git.ignores_folder():
             raise GitProblem("the repository around the project knows nothing of it")
         (scratch / "objects").mkdir(parents=True, exist_ok=True)
         git.write_objects_to(str(scratch / "objects"), str(root / objects))
@@ -120,17 +113,18 @@ class _GitLook:
 
     def state(self) -> ProjectState:
         self._index.renew()
-        changed = self._list("diff-files", "--name-only", "--no-renames", "--ignore-submodules=dirty", "--relative")
         tools = ToolOutput(str(self._root))
-        new = [name for name in self._list("ls-files", "--others", "--exclude-standard") if not tools.covers(name)]
-        names = dict.fromkeys(name for name in (*changed, *new) if self._counts(name) and not name.endswith("/"))
+        new = [name for name in self._index.list_new() if not tools.covers(name)]
+        changed = (*self._index.list_changed(), *new)
+        names = dict.fromkeys(name for name in changed if self._counts(name) and not name.endswith("/"))
         unread = {name: mark for name in names if (mark := self._mark_instead_of_reading(name))}
         # First what is gone: git refuses a folder in the place of a file that it still knows.
         gone = [name for name in names if self._is_gone(name)]
         self._index.update("--force-remove", paths=gone)
         left = names.keys() - unread.keys() - set(gone)
         self._index.update("--add", "--remove", "--replace", paths=[name for name in names if name in left])
-        found = dict(_entry(line) for line in self._list("ls-files", "--stage"))
+        listed = self._git.names("ls-files", "--stage", "-z", "--", ".", index=self._index.path)
+        found = dict(_entry(line) for line in listed)
         self._index.update("--force-remove", paths=[name for name in found if not self._counts(name)])
         files = {name: content for name, content in found.items() if self._counts(name)}
         links = [f"{name}/" for name, content in files.items() if content.startswith(_LINK)]
@@ -167,12 +161,9 @@ class _GitLook:
         if not stat.S_ISREG(about.st_mode):
             return ""
         self._spent += about.st_size
-        if about.st_size <= LARGEST and self._spent <= _MOST and os.access(path, os.R_OK):
+        if about.st_size <= scan.LARGEST_READ and self._spent <= scan.MOST_READ and os.access(path, os.R_OK):
             return ""
         return f"{about.st_size} {about.st_mtime_ns} {about.st_ctime_ns}"
-
-    def _list(self, *words: str) -> list[str]:
-        return self._git.names(*words, "-z", "--", ".", index=self._index.path)
 
 
 def _entry(line: str) -> tuple[str, str]:

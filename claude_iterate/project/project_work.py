@@ -26,7 +26,7 @@ _UNSURE = 2
 
 class Look(msgspec.Struct, frozen=True):
     """What was found: `changes` is A, M or D by path since the look before, None where that is not known. `how` is git,
-    store or files; `problem` says why nothing is known; `notes`: those that Claude keeps for itself changed."""
+    store or files; `problem` says why nothing is known."""
 
     how: str = ""
     tree: str = ""
@@ -37,7 +37,6 @@ class Look(msgspec.Struct, frozen=True):
     changes: dict[str, str] | None = None
     left_out: tuple[tuple[str, str], ...] = ()
     problem: str = ""
-    notes: bool = False
 
 
 class Work:
@@ -58,12 +57,10 @@ class Work:
         self._scan: Scan | None = None
         self._nested: dict[str, Scan] = {}
         self._looked_at = 0.0
-        self._notes: dict[str, tuple[int, ...]] = {}
 
     def begin(self, number: int, since: tuple[str, str] | None) -> Look | None:
         """The first look; None where the next one can be compared with what a killed run looked at last."""
         self._choose()
-        self._look_at_notes()
         found = None if since is not None and self._how != "files" else self.look(number)
         if self._snapshots is not None:
             with contextlib.suppress(GitProblem):  # they are kept a little longer
@@ -76,19 +73,14 @@ class Work:
         self._choose()
         before, self._looked_at = self._looked_at, time.time()
         name = f"{number:04d}-next" if again else f"{number:04d}"
-        by_git = self._how == "git"
-        found = self._look_by_git(name, since, before) if by_git else self._look_at_files(name, since)
-        return msgspec.structs.replace(found, notes=True) if self._look_at_notes() else found
+        if self._snapshots is not None and self._how == "git":
+            return self._look_by_git(self._snapshots, name, since, before)
+        return self._look_at_files(name, since)
 
     def give_up(self) -> None:
         """From another thread: the look under way is not wanted any more, and there will be no other."""
         if self._snapshots is not None:
             self._snapshots.give_up()
-
-    def _look_at_notes(self) -> bool:
-        """True when the notes are not those of the last look."""
-        before, self._notes = self._notes, scan.marks(self._place.notes)
-        return before != self._notes
 
     def _choose(self) -> None:
         if self._how:
@@ -101,32 +93,26 @@ class Work:
             self._snapshots = Snapshots(self._place, self._environ, filters=self._filters)
             self._how = "git"
 
-    def _look_by_git(self, name: str, since: tuple[str, str] | None, looked_at: float) -> Look:
-        assert self._snapshots is not None
+    def _look_by_git(self, snapshots: Snapshots, name: str, since: tuple[str, str] | None, looked_at: float) -> Look:
+        last = self._last
         try:
-            now = self._snapshots.take(name)
-            tree, head = (self._last.tree, self._last.head) if self._last is not None else since or ("", "")
-            changes = self._differences(tree, now) if tree else None
-            commits = self._snapshots.count_commits(head, now.head, max(0, int(looked_at) - _UNSURE)) if tree else 0
+            now = snapshots.take(name)
+            tree, head = (last.tree, last.head) if last is not None else since or ("", "")
+            changes = snapshots.differences(tree, now.tree) if tree else None
+            commits = snapshots.count_commits(head, now.head, max(0, int(looked_at) - _UNSURE)) if tree else 0
         except GitProblem as problem:
             return Look("git", problem=str(problem))
-        inside = self._changes_inside(now)
+        inside = self._changes_inside(snapshots.repositories_inside(now))
         self._last = now
-        left_out = tuple(sorted(now.left_out.items()))
         if changes is not None:
-            changes |= inside
+            changes |= (_by_marks(last, now) if last is not None else {}) | inside
+        left_out = tuple(sorted(now.left_out.items()))
         return Look("git", now.tree, now.ref, now.head, now.branch, commits, changes, left_out)
 
-    def _differences(self, tree: str, now: Snapshot) -> dict[str, str]:
-        assert self._snapshots is not None
-        changes = self._snapshots.differences(tree, now.tree)
-        return changes | _by_marks(self._last, now, len(self._snapshots.prefix)) if self._last is not None else changes
-
-    def _changes_inside(self, snapshot: Snapshot) -> dict[str, str]:
+    def _changes_inside(self, folders: list[str]) -> dict[str, str]:
         """What changed in repositories inside of this one. Git does not look into them, but an agent may work there."""
-        assert self._snapshots is not None
         found: dict[str, str] = {}
-        for folder in self._snapshots.repositories_inside(snapshot):
+        for folder in folders:
             before = self._nested.get(folder)
             root, ignore = self._place.root / folder, self._place.ignore
             self._nested[folder] = now = scan.scan(root, lambda _path: True, ignore, before)
@@ -155,10 +141,8 @@ class Work:
             return self._last
         if not now.files and self._snapshots is None and since is None:
             return None
-        if self._store.is_symlink():  # what is written there would go elsewhere
-            self._how = "files"
-            return None
-        if len(now.files) > MOST_STORED or sum(seen.mark[0] for seen in now.files.values()) > MOST_STORED_BYTES:
+        is_large = len(now.files) > MOST_STORED or sum(seen.mark[0] for seen in now.files.values()) > MOST_STORED_BYTES
+        if is_large or self._store.is_symlink():  # what is written there would go elsewhere
             self._how = "files"
             return None
         try:
@@ -175,8 +159,8 @@ def _is_in_repository(root: Path) -> bool:
     return any(os.path.exists(f"{folder}/.git") for folder in (root, *root.parents))
 
 
-def _by_marks(before: Snapshot, now: Snapshot, prefix: int) -> dict[str, str]:
+def _by_marks(before: Snapshot, now: Snapshot) -> dict[str, str]:
     """Changes of files that are left out of snapshots: seen by their size, time and inode."""
-    gone = {path[prefix:]: "D" for path in before.marks.keys() - now.marks.keys() if path not in now.left_out}
+    gone = {path: "D" for path in before.marks.keys() - now.marks.keys() if path not in now.left_out}
     moved = {path: mark for path, mark in now.marks.items() if before.marks.get(path) != mark}
-    return gone | {path[prefix:]: "M" if path in before.marks else "A" for path in moved}
+    return gone | {path: "M" if path in before.marks else "A" for path in moved}

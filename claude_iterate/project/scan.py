@@ -19,7 +19,7 @@ from claude_iterate.project.ignored import IgnoreFiles, ToolOutput
 
 MOST_FILES = 200_000
 LARGEST_READ = 64 << 20
-_MOST_READ = 512 << 20
+MOST_READ = 512 << 20
 """Beyond these bytes of one file or of all, size and times stand for the content."""
 _RACY = 50_000_000
 """Nanoseconds: a file that changed so shortly before we looked may change again without another time."""
@@ -47,7 +47,7 @@ def scan(
     `.gitignore` say what else does not count. `before` saves reading what did not change."""
     known = before.files if before is not None else {}
     found: dict[str, ScannedFile] = {}
-    budget = _MOST_READ
+    budget = MOST_READ
     for path, about in _walk(str(root), counts, IgnoreFiles(ignore) if ignore is not None else None):
         if len(found) >= MOST_FILES:
             return Scan(found, whole=False)
@@ -118,18 +118,3 @@ def checksum(path: str | Path) -> str:
     """Of a file's content."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def marks(paths: Sequence[str]) -> dict[str, tuple[int, ...]]:
-    """What moves with every change of these files, and of those in these folders, without reading them."""
-    found: dict[str, tuple[int, ...]] = {}
-    waiting = list(paths)
-    while waiting and len(found) < MOST_FILES:
-        path = waiting.pop()
-        with contextlib.suppress(OSError):  # files come and go; and no link is followed, not even from the first path
-            about = os.lstat(path)
-            if stat.S_ISDIR(about.st_mode):
-                waiting += [entry.path for entry in os.scandir(path)]
-            else:
-                found[path] = (about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino)
-    return found

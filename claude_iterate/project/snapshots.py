@@ -38,8 +38,7 @@ MIN_FREE = 20_000_000
 class Place(msgspec.Struct, frozen=True):
     """The project, for which workspace and run. `own` are files and, with a slash at their end, folders of ours, `kept`
     those of our files that are captured all the same; both relative to the project. `ignore` are patterns of the user's
-    for what does not count; `notes` are the paths of files and folders in which Claude keeps notes for itself, which
-    are no work either."""
+    for what does not count."""
 
     root: Path
     workspace: str
@@ -47,7 +46,6 @@ class Place(msgspec.Struct, frozen=True):
     own: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
 
     def is_own(self, path: str) -> bool:
         """True for a file of ours, and for what is in a folder of ours."""
@@ -66,27 +64,28 @@ class Snapshot(msgspec.Struct, frozen=True):
 
 
 class Snapshots:
-    """Takes snapshots of one project, in the repository that it is in, or in a store of our own."""
+    """Takes snapshots of one project, in the repository that it is in, or in a store of our own. All paths are relative
+    to the project."""
 
     def __init__(
         self, place: Place, environ: Mapping[str, str], store: Path | None = None, filters: bool = True
     ) -> None:
-        self.place = place
-        self._git = git = Git(str(place.root), environ, str(store) if store else "", filters)
+        self._place = place
+        self._root = str(place.root)
+        self._git = git = Git(self._root, environ, str(store) if store else "", filters)
         if store is not None:
-            _make_store(Git(str(place.root), environ), store)
-            self._top, self.prefix, self._folder, self._users = str(place.root), "", str(store), ""
+            _make_store(Git(self._root, environ), store)
+            self._top, self._prefix, self._folder, self._users = self._root, "", str(store), ""
         else:
             said = git.line(
                 "rev-parse", "--absolute-git-dir", "--show-toplevel", "--show-prefix", "--git-path", "index"
             )
-            self._folder, self._top, self.prefix, users = said.split("\n")
-            self._users = os.path.join(str(place.root), users)
-            git.folder = self._top
-            if self.prefix and git.ignores(self.prefix.rstrip("/")):
+            self._folder, self._top, self._prefix, users = said.split("\n")
+            self._users = os.path.join(self._root, users)
+            if self._prefix and git.ignores_folder():
                 raise GitProblem("the repository around the project ignores it")
         # Workspaces of the same name can be in two projects of one repository.
-        project = f"{hashlib.blake2b(os.fsencode(self.prefix), digest_size=4).hexdigest()}-" if self.prefix else ""
+        project = f"{hashlib.blake2b(os.fsencode(self._prefix), digest_size=4).hexdigest()}-" if self._prefix else ""
         path = os.path.join(self._folder, "claude-iterate", f"{project}{place.workspace}.index")
         self._index = IndexCopy(git, path, self._users)
         self._ignored = ignore_rules(place.ignore)
@@ -106,19 +105,13 @@ class Snapshots:
             raise
 
     def _take(self, name: str) -> Snapshot:
-        git = self._git
-        git.allow()
+        self._git.allow()
         if self._index.renew():
             self._gone.clear()
-        where = ["--", self.prefix] if self.prefix else []
-        # The user's index knows what is tracked although it is ignored.
-        listing = "" if self._users else self._index.path
-        others = git.names("ls-files", "-z", "--others", "--exclude-standard", *where, index=listing)
-        compare = ("diff-files", "-z", "--name-only", "--no-renames", "--ignore-submodules=dirty")
-        found = self._choose(others, git.names(*compare, *where, index=self._index.path))
+        found = self._choose(self._index.list_new(), self._index.list_changed())
         if not self._users:  # what was captured in a store of our own and is ignored by now
             ignored = ("ls-files", "-z", "--cached", "--ignored", "--exclude-standard")
-            found.gone.extend(git.names(*ignored, index=self._index.path))
+            found.gone.extend(self._git.names(*ignored, index=self._index.path))
         self._refuse_full_disk(found.paths)
         self._index.update("--force-remove", paths=found.gone)
         found.left_out.update(self._add(found.paths))
@@ -133,7 +126,7 @@ class Snapshots:
         """A GitProblem when these files, as they are, would fill the disk that snapshots are kept on."""
         about = os.statvfs(self._folder)
         free = about.f_bavail * about.f_frsize
-        free -= sum(found.st_size for path in paths if (found := _look(self._top, path)) is not None)
+        free -= sum(found.st_size for path in paths if (found := _look(self._root, path)) is not None)
         if free < MIN_FREE:
             raise GitProblem(f"a snapshot would leave less than {size(MIN_FREE)} of the disk free")
 
@@ -146,63 +139,60 @@ class Snapshots:
         words += [f"--since=@{moment}"] if moment else []
         made = self._git.ask("rev-list", after, *words)
         commits = set(made.decode().split())
-        listing = ["diff-tree", "--stdin", "-r", "-z", "-m", "--root", "--no-renames", "--name-only"]
+        listing = ["diff-tree", "--stdin", "-r", "-z", "-m", "--root", "--no-renames", "--name-only", "--relative"]
         with_files, with_work = set(), set()
         commit = ""
         for name in self._git.names(*listing, given=made):
             if name in commits:  # a merge is listed once for each of its parents
                 commit = name
                 with_files.add(commit)
-            elif not (name.startswith(self.prefix) and self.is_ours(name[len(self.prefix) :])):
+            elif not self._is_ours(name):
                 with_work.add(commit)
         return len(commits - (with_files - with_work))
 
     def repositories_inside(self, now: Snapshot) -> list[str]:
         """The folders of other repositories within the project, submodules among them."""
-        found = [path[len(self.prefix) :] for path in now.left_out if path.endswith("/")]
+        found = [path for path in now.left_out if path.endswith("/")]
         try:
             with open(os.path.join(self._top, ".gitmodules"), encoding="utf-8", errors="replace") as file:
                 named = [line.partition("=")[2].strip() for line in file if line.strip().startswith("path")]
         except OSError:
             return found
-        inside = [f"{path.rstrip('/')}/" for path in named if path.startswith(self.prefix)]
-        return found + [path[len(self.prefix) :] for path in inside]
+        inside = [f"{path.rstrip('/')}/" for path in named if path.startswith(self._prefix)]
+        return found + [path[len(self._prefix) :] for path in inside]
 
     def differences(self, before: str, after: str) -> dict[str, str]:
-        """What differs between two trees, in the project and without our own files: A, M or D by path, relative to the
-        project."""
+        """What differs between two trees, in the project and without our own files: A, M or D by path."""
         if before == after:
             return {}
-        where = ["--", self.prefix] if self.prefix else []
-        listed = self._git.names("diff-tree", "-r", "-z", "--no-renames", "--name-status", before, after, *where)
+        words = ("diff-tree", "-r", "-z", "--no-renames", "--name-status", "--relative", before, after)
+        listed = self._git.names(*words)
         found = zip(listed[1::2], listed[::2], strict=True)
-        inside = {path[len(self.prefix) :]: how if how in "AD" else "M" for path, how in found}
-        return {path: how for path, how in inside.items() if not self.is_ours(path)}
+        return {path: how if how in "AD" else "M" for path, how in found if not self._is_ours(path)}
 
-    def is_ours(self, path: str) -> bool:
+    def _is_ours(self, path: str) -> bool:
         """True for what is no work: our own files, and what the user does not want to count."""
-        return self.place.is_own(path) or ignores(self._ignored, path)
+        return self._place.is_own(path) or ignores(self._ignored, path)
 
     def forget_old_runs(self, kept: int) -> None:
         """Let go of the snapshots of all runs but the newest; the repository's own collection removes them one day."""
-        prefix = f"{REFS}/{ref_name(self.place.workspace)}"
+        prefix = f"{REFS}/{ref_name(self._place.workspace)}"
         refs = [ref for ref in self._git.line("for-each-ref", "--format=%(refname)", prefix).split("\n") if ref]
         # By their time: the workspace of another checkout of the repository counts its runs for itself.
         runs = sorted({ref.split("/")[3] for ref in refs}, key=lambda run: run.partition("-")[2])
-        old = set(runs[:-kept]) - {self.place.run}
+        old = set(runs[:-kept]) - {self._place.run}
         if lines := [f"delete {ref}\n" for ref in refs if ref.split("/")[3] in old]:
             self._git.ask("update-ref", "--stdin", given="".join(lines).encode())
 
     def _choose(self, new: list[str], changed: list[str]) -> Choice:
-        start = len(self.prefix)
-        tools = ToolOutput(str(self.place.root))
-        wanted = [path for path in new if not self.is_ours(path[start:]) and not tools.covers(path[start:])]
+        tools = ToolOutput(self._root)
+        wanted = [path for path in new if not self._is_ours(path) and not tools.covers(path)]
         # What is gone from our index and not from the user's is in neither list when it comes back.
         changed = [*changed, *self._gone]
-        found = choose(self._top, wanted, [path for path in changed if not self.place.is_own(path[start:])])
+        found = choose(self._root, wanted, [path for path in changed if not self._place.is_own(path)])
         found.gone[:] = [path for path in found.gone if path not in self._gone]
         self._gone = (self._gone | set(found.gone)) - set(found.paths)
-        found.paths.extend(self.prefix + path for path in self.place.kept)
+        found.paths.extend(self._place.kept)
         return found
 
     def _add(self, paths: list[str], most: int = _MOST_REFUSED) -> dict[str, str]:
@@ -223,7 +213,7 @@ class Snapshots:
         tree = self._index.write_tree()
         if tree != self._tree:
             self._tree = tree
-            self._ref = f"{REFS}/{ref_name(self.place.workspace)}/{self.place.run}/{name}"
+            self._ref = f"{REFS}/{ref_name(self._place.workspace)}/{self._place.run}/{name}"
             self._git.ask("update-ref", self._ref, tree)
 
     def _head(self) -> tuple[str, str]:
@@ -260,8 +250,8 @@ class Choice(msgspec.Struct, frozen=True):
     marks: dict[str, Mark]
 
 
-def choose(top: str, new: list[str], changed: list[str]) -> Choice:
-    """Judge paths of the work tree `top`: new ones, and those that differ from what is known."""
+def choose(root: str, new: list[str], changed: list[str]) -> Choice:
+    """Judge paths in the project: new ones, and those that differ from what is known."""
     paths: list[str] = []
     gone: list[str] = []
     left_out: dict[str, str] = {}
@@ -271,7 +261,7 @@ def choose(top: str, new: list[str], changed: list[str]) -> Choice:
         if path.endswith("/"):
             left_out[path] = "a repository of its own"
             continue
-        about = _look(top, path)
+        about = _look(root, path)
         if about is None or not (stat.S_ISREG(about.st_mode) or stat.S_ISLNK(about.st_mode)):
             continue
         if about.st_size > LARGEST_NEW:
@@ -281,8 +271,8 @@ def choose(top: str, new: list[str], changed: list[str]) -> Choice:
         else:
             sizes[path] = about.st_size
     for path in changed:
-        about = _look(top, path)
-        if about is None or (stat.S_ISDIR(about.st_mode) and not os.path.lexists(os.path.join(top, path, ".git"))):
+        about = _look(root, path)
+        if about is None or (stat.S_ISDIR(about.st_mode) and not os.path.lexists(os.path.join(root, path, ".git"))):
             gone.append(path)
         elif about.st_size > LARGEST_CHANGED:
             left_out[path], marks[path] = "over 100 MB", mark(about)
@@ -298,9 +288,9 @@ def is_secret(path: str) -> bool:
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in SECRETS) and not name.endswith(_SAMPLES)
 
 
-def _look(top: str, path: str) -> os.stat_result | None:
+def _look(root: str, path: str) -> os.stat_result | None:
     try:
-        return os.lstat(os.path.join(top, path))
+        return os.lstat(os.path.join(root, path))
     except OSError:
         return None
 

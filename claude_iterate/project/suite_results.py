@@ -257,13 +257,10 @@ def _dotnet(text: str, ends: list[re.Match[str]]) -> TestCounts:
 
 LARGEST = 64 << 20
 """Bytes of a JUnit file that is read."""
-_MOST_FILES = 500
 _PLACES = (
-    "junit.xml",
     "junit*.xml",
     "test-results.xml",
     "test-results/*.xml",
-    "reports/junit*.xml",
     "reports/*.xml",
     "target/surefire-reports/TEST-*.xml",
     "*/target/surefire-reports/TEST-*.xml",
@@ -281,8 +278,7 @@ def find_junit_files(command: str, root: Path, since_ns: int) -> list[Path]:
     words = (word.strip("'\"").rpartition("=")[2] for word in command.split())
     named = [root / word for word in words if word.endswith(".xml")]
     usual = (path for place in _PLACES for path in root.glob(place)) if not named else iter(())
-    found = [path for path in dict.fromkeys([*named, *usual]) if _is_new(path, since_ns)]
-    return found[:_MOST_FILES]
+    return [path for path in dict.fromkeys([*named, *usual]) if _is_new(path, since_ns)]
 
 
 def _is_new(path: Path, since_ns: int) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import TextIO, TypeGuard, get_args
+from typing import TextIO, get_args
 
 from claude_iterate.core import events
 from claude_iterate.core.events.enums import ENDINGS, Verb
@@ -24,30 +24,9 @@ from claude_iterate.text.claude_lines import Transcript
 from claude_iterate.text.ending_lines import closing
 from claude_iterate.text.proof_lines import claim_remarks
 
-
-class Clock:
-    """Local time; with the date when that is not the one of the line before."""
-
-    def __init__(self) -> None:
-        self._day = ""
-
-    def stamp(self, line: str, at: float) -> str:
-        """The line with its moment before it; an empty line stays empty, and one beyond the calendar has no moment."""
-        day, _, clock = local_times.whole(moment(at)).partition(" ")
-        if not line or not clock:
-            return line
-        new, self._day = day != self._day, day
-        return f"{day} {clock} {line}" if new else f"{clock} {line}"
-
-
 STREAM: frozenset[type] = frozenset(get_args(events.StreamEvent))
-_Held = events.IterationFinished | events.ReviewFinished | events.VerificationFinished
 _COLORS: dict[Tone, str] = {"good": GREEN, "bad": RED, "warning": YELLOW}
-
-
-_LOOKS = frozenset(
-    {events.SnapshotTaken, events.WorkMeasured, events.StopScriptsRun, events.HookStarted, events.HookFinished}
-)
+_LOOKS = {events.SnapshotTaken, events.WorkMeasured, events.StopScriptsRun, events.HookStarted, events.HookFinished}
 """What is looked at and called after an iteration: what was held before it may still be the end of the run."""
 
 
@@ -85,10 +64,11 @@ class Console:
         self._gap = [""] if level == "verbose" else []  # it is long: iterations stand apart
         self._attended = attended
         self._state = RunState()
-        self._clock = Clock() if clock else None
+        self._clock = clock
+        self._day = ""
         self._transcript = Transcript(whole=False)
-        self._held: _Held | None = None
-        self._looked: list[tuple[events.Entry, RunState]] = []
+        self._held: list[tuple[events.Entry, RunState]] = []
+        """A failure that may be the end of the run, and what came since. The end says why: then both say it once."""
         drawn = live and level != "quiet" and self._err.terminal
         self._live = LiveLine(self._err, columns, wall, keys, stop) if drawn else None
         self.behind = False
@@ -100,10 +80,7 @@ class Console:
             return
         before, self._state = self._state, state
         event = entry.event
-        if self._held is not None and type(event) in _LOOKS:
-            self._looked.append((entry, before))
-            return
-        if self._held is not None:
+        if type(event) not in _LOOKS:
             self._release(event if isinstance(event, events.RunFinished) else None)
         self._at = entry.at
         if type(event) in STREAM:
@@ -111,8 +88,8 @@ class Console:
                 self._block(event)
         elif isinstance(event, events.RunFinished):
             self._finish(event)
-        elif self._level != "quiet" and self._holds(event):
-            self._held = event
+        elif self._held or (self._level != "quiet" and _may_end_the_run(event)):
+            self._held.append((entry, before))
         elif self._level != "quiet":
             self._show(entry, before)
         if self._program and isinstance(event, events.Requested) and event.verb == Verb.DETACH:
@@ -130,7 +107,7 @@ class Console:
         """Show what was held, and redraw the live line."""
         if self._left:
             return
-        if self._held is not None and not self._is_followed_up(self._held):
+        if self._held and not self._is_followed_up(self._held[0][0].event):
             self._release()
             self._err.flush()
         if self._live is not None:
@@ -155,48 +132,32 @@ class Console:
         self._out.close()
         self._err.close()
 
-    def _is_followed_up(self, held: _Held) -> bool:
+    def _is_followed_up(self, held: events.Event) -> bool:
         """The iteration is still being measured, or a hook hears of it: only then it is decided what is next."""
         work = self._state.work
         unmeasured = isinstance(held, events.IterationFinished) and work.measured < held.number
         return (unmeasured and work.snapshot is not None) or bool(self._state.hooks.hook_running)
 
-    @staticmethod
-    def _holds(event: events.Event) -> TypeGuard[_Held]:
-        """A failure may be the end of the run, which says why: then the two together say it once."""
-        if isinstance(event, events.IterationFinished):
-            return event.outcome.kind not in FINE | RETRIED
-        if isinstance(event, events.ReviewFinished):
-            return event.outcome is not None and event.outcome.kind not in RETRIED
-        return isinstance(event, events.VerificationFinished) and not event.passed
-
     def _release(self, ending: events.RunFinished | None = None) -> None:
         """Show what was held: short, if it is the cause of the ending."""
-        event, self._held = self._held, None
-        looked, self._looked = self._looked, []
-        dry_run = self._state.run.made_up
-        if isinstance(event, events.IterationFinished):
-            self._iteration(event, _is_cause(event.outcome, ending))
-        elif isinstance(event, events.ReviewFinished):
-            short = _is_cause(event.outcome, ending)
-            self._say([proof_lines.UNHELD] if short else proof_lines.review_finished(event, dry_run))
-        elif event is not None and (ending is None or ending.reason != "verification_failed"):
-            self._say(proof_lines.verification_finished(event, dry_run))
-        for entry, before in looked:
-            self._show(entry, before)
+        held, self._held = self._held, []
+        for entry, before in held:
+            self._at = entry.at
+            self._show(entry, before, ending)
 
-    def _iteration(self, event: events.IterationFinished, told_elsewhere: bool = False) -> None:
-        run = self._state.run
-        self._say([*self._gap, *run_lines.iteration_finished(event, run.mode, run.dry_run, told_elsewhere)])
-
-    def _show(self, entry: events.Entry, before: RunState) -> None:
-        event = entry.event
+    def _show(self, entry: events.Entry, before: RunState, ending: events.RunFinished | None = None) -> None:
+        event, run = entry.event, self._state.run
         if isinstance(event, events.IterationStarted):
             first, *rest = run_lines.iteration_started(event, before)
             self._say([*self._gap, first], BOLD)
             self._say(rest)
         elif isinstance(event, events.IterationFinished):
-            self._iteration(event)
+            told = _is_cause(event.outcome, ending)
+            self._say([*self._gap, *run_lines.iteration_finished(event, run.mode, run.dry_run, told)])
+        elif isinstance(event, events.ReviewFinished) and _is_cause(event.outcome, ending):
+            self._say([proof_lines.UNHELD])
+        elif isinstance(event, events.VerificationFinished) and ending and ending.reason == "verification_failed":
+            return
         elif isinstance(event, events.RunStarted):
             self._say(run_lines.run_started(event, entry.at))
         elif (block := event_lines.lines(entry, before, self._state, self._attended)) is not None:
@@ -217,7 +178,7 @@ class Console:
         else:
             # The tool's name and the verdict on it stand out; what follows is quoted.
             title, style = (2, CYAN) if isinstance(event, events.ToolCalled) else (1, "")
-            if isinstance(event, events.ToolAnswered):
+            if isinstance(event, events.ToolResult):
                 style = RED if event.is_error else GREEN
             self._err.say(block[:title], style)
             self._err.say(block[title:])
@@ -233,8 +194,16 @@ class Console:
         self._erase_live_line()
         self._transcript.break_paragraph()
         for line in block:
-            shown = self._clock.stamp(line, self._at) if self._clock is not None else line
+            shown = self._stamp(line) if self._clock else line
             self._err.say([shown], style or _COLORS.get(tone_of_line(line), ""))
+
+    def _stamp(self, line: str) -> str:
+        """The line with its local time before it, and with the date when that is a new one."""
+        day, _, clock = local_times.whole(moment(self._at)).partition(" ")
+        if not line or not clock:  # a damaged journal may have a moment beyond the calendar
+            return line
+        new, self._day = day != self._day, day
+        return f"{day} {clock} {line}" if new else f"{clock} {line}"
 
     def _finish(self, event: events.RunFinished) -> None:
         good, quiet = ENDINGS[event.reason].good, self._level == "quiet"
@@ -254,6 +223,14 @@ class Console:
         output.say([line for line in (found.log, found.figures) if line], DIM)
         output.say([found.step] if found.step else [], BOLD)
         output.flush()
+
+
+def _may_end_the_run(event: events.Event) -> bool:
+    if isinstance(event, events.IterationFinished):
+        return event.outcome.kind not in FINE | RETRIED
+    if isinstance(event, events.ReviewFinished):
+        return event.outcome is not None and event.outcome.kind not in RETRIED
+    return isinstance(event, events.VerificationFinished) and not event.passed
 
 
 def _is_cause(outcome: events.Outcome | None, ending: events.RunFinished | None) -> bool:

@@ -12,7 +12,7 @@ from claude_iterate.core.state.condition import items_done
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.sinks.safe_stream import Output
 from claude_iterate.text import run_lines
-from claude_iterate.text.run_lines import words_for
+from claude_iterate.text.run_lines import WAITS
 from claude_iterate.text.tool_lines import headline
 
 PAUSE = 0.2
@@ -55,7 +55,7 @@ class LiveLine:
         self._heard = 0.0
         self._wall = wall
         self._drawn_at = -PAUSE
-        self._drawn_columns = 0
+        self._drawn = False
 
     def note(self, entry: Entry) -> None:
         """Remember which tool was called last, which retry was told last, and when anything was heard."""
@@ -75,13 +75,10 @@ class LiveLine:
         # One column stays free: a terminal wraps when the last one is filled.
         room = (self._columns() or 80) - 1
         text = self._fit(compose(state, now, self._stop), *self._doing(state, now), room)
-        columns = width(text)
-        if self._keys and columns + len(HINT) <= room:
+        if self._keys and width(text) + len(HINT) <= room:
             text += f"\x1b[2m{HINT}\x1b[0m" if self._output.color else HINT
-            columns += len(HINT)
-        rest = "\x1b[K" if self._output.color else " " * (self._drawn_columns - columns)
-        if self._output.control(f"\r{text}{rest}", now_or_never=True):
-            self._drawn_columns = columns
+        if self._output.control(f"\r{text}\x1b[K", now_or_never=True):
+            self._drawn = True
 
     def _fit(self, head: str, what: str, time: str, columns: int) -> str:
         """The line. Where there is little room, what is done is shortened; the time that it takes stays."""
@@ -97,7 +94,7 @@ class LiveLine:
         """What the run does or waits for, and for how long."""
         if state.wait is not None:
             left = min(state.wait.until - self._wall(), state.waiting.ends - now)
-            return f"{words_for(state.wait.why).doing}:", f" {age(left)} left{self._key('r tries now')}"
+            return f"{WAITS.get(state.wait.why, state.wait.why)}:", f" {age(left)} left{self._key('r tries now')}"
         call = state.call
         if call is None:
             return ("paused", self._key("p resumes")) if state.paused else ("", "")
@@ -114,10 +111,9 @@ class LiveLine:
 
     def erase(self) -> None:
         """Leave an empty line with the cursor at its beginning."""
-        if self._drawn_columns:
-            rest = "\x1b[K" if self._output.color else " " * self._drawn_columns + "\r"
-            self._drawn_columns = 0
-            self._output.control(f"\r{rest}")
+        if self._drawn:
+            self._drawn = False
+            self._output.control("\r\x1b[K")
 
 
 def compose(state: RunState, now: float, stop: StopSettings | None = None) -> str:

@@ -28,8 +28,7 @@ MILESTONE = 10
 LONGEST_QUOTE = 1000
 BRIEF_WAITS = frozenset({"transient", "rate_limit", "away", "pace", "failures"})
 """No notification for these: overloads are short and frequent, and a configured pace is expected."""
-_UNKNOWN = dict.fromkeys(("id", "run", "iteration", "maxIterations", "progress", "reason", "cause", "next"))
-_UNKNOWN |= dict.fromkeys(("costUsd", "costIsLowerBound", "report"))
+_KEYS = "id run iteration maxIterations progress reason cause next costUsd costIsLowerBound report"
 """Programs find the same keys in every notice; what is not known is null."""
 
 
@@ -117,7 +116,7 @@ def _complete(notice: Notice, workspace: str | None, project: str, at: float, **
         body += f"\nReport: {known['report']}"
     if project and "\nWorkspace: " in body:
         body += f"\nProject: {project}"
-    tags, facts = ("claude-iterate", *notice.tags), {**about, **_UNKNOWN, **known}
+    tags, facts = ("claude-iterate", *notice.tags), {**about, **dict.fromkeys(_KEYS.split()), **known}
     return replace(notice, title=title, body=body, tags=tags, facts=facts)
 
 

@@ -16,7 +16,6 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Mapping
-from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -25,7 +24,7 @@ import msgspec
 from msgspec.structs import replace
 
 from claude_iterate import __version__
-from claude_iterate.core.events import Entry, IterationStarted
+from claude_iterate.core.events import Entry
 from claude_iterate.core.formats import one_line
 from claude_iterate.core.redact import redactor_for
 from claude_iterate.core.sanitize import sanitize_terminal
@@ -63,8 +62,6 @@ class Notifier:
 
     def __call__(self, entry: Entry, state: RunState) -> None:
         """Queue the notices of an entry."""
-        if isinstance(entry.event, IterationStarted):
-            self._start()  # loading httpx takes a while, and Claude works now
         for notice in notices(entry, state, self._project, self._settings.notify.report_url or ""):
             self.post(notice)
 
@@ -86,7 +83,9 @@ class Notifier:
             self._waiting.put(
                 replace(notice, title=clean(notice.title), body=clean(notice.body), facts=notice.facts | words)
             )
-            self._start()
+            if self._worker is None:
+                self._worker = threading.Thread(target=self._work, daemon=True, name="notifications")
+                self._worker.start()
 
     def close(self) -> None:
         """Send what is left, in order. If that takes too long, only the last notice, then give up."""
@@ -112,11 +111,6 @@ class Notifier:
     def _clean(self, text: str) -> str:
         """Without secrets, and without what would control the receiver's terminal."""
         return sanitize_terminal(self._redactor.clean(text))
-
-    def _start(self) -> None:
-        if self._worker is None and self._settings.notify.events:
-            self._worker = threading.Thread(target=self._work, daemon=True, name="notifications")
-            self._worker.start()
 
     def _work(self) -> None:
         try:
@@ -151,7 +145,6 @@ TIMEOUT = 10.0
 TRIES = 3
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 30.0
-MOST_REDIRECTS = 3
 SHOWN_BYTES = 500
 
 
@@ -206,22 +199,13 @@ class Delivery:
             return PostResult(False, problem=f"no answer within {TIMEOUT:g} seconds")
 
     def _post(self, notice: Notice) -> PostResult:
-        """Post, and post again where the same host redirects to. Another host gets neither text nor headers."""
+        """Post. A redirect is not followed: the place that it names must get neither text nor headers."""
         import httpx
 
         try:
             headers, body = request(notice, self._settings)
-            home = url = httpx.URL(self._settings.url or "")
-            for _ in range(MOST_REDIRECTS + 1):
-                with self.client.stream("POST", url, content=body, headers=headers) as response:
-                    answer = _read_answer(response)
-                    if response.status_code not in {301, 302, 307, 308} or "Location" not in response.headers:
-                        return answer
-                    url = url.join(response.headers["Location"])
-                if not _same_host(home, url):
-                    return replace(answer, problem=f"it redirects to another host ({url.host}), which is not followed")
-                url = url.copy_with(username=home.username, password=home.password)
-            return replace(answer, problem="it redirects in circles")
+            with self.client.stream("POST", self._settings.url or "", content=body, headers=headers) as response:
+                return _read_answer(response)
         except httpx.ConnectTimeout:
             return PostResult(False, problem=f"no connection within {TIMEOUT:g} seconds", retry_in=0.0)
         except httpx.TimeoutException:
@@ -253,23 +237,17 @@ def _read_answer(response: httpx.Response) -> PostResult:
     if response.is_success:
         return PostResult(True, status, text)
     again = _retry_after(response) if status == 429 or status >= 500 else None
-    return PostResult(False, status, text, f"{status} {response.reason_phrase}".strip(), again)
+    moved = " (set `notify.url` to the address that it redirects to)" if response.has_redirect_location else ""
+    return PostResult(False, status, text, f"{status} {response.reason_phrase}{moved}", again)
 
 
 def _retry_after(response: httpx.Response) -> float:
-    """What the receiver asks for: seconds, or a date; at most LONGEST_PAUSE."""
+    """The seconds that the receiver asks for, at most LONGEST_PAUSE."""
     said = response.headers.get("Retry-After", "").strip()
     try:
-        wish = float(said) if said[:1].isdigit() else parsedate_to_datetime(said).timestamp() - time.time()
-    except (ValueError, TypeError, OverflowError):
+        return min(float(said), LONGEST_PAUSE) if said[:1].isdigit() else 0.0
+    except ValueError:
         return 0.0
-    return min(max(wish, 0.0), LONGEST_PAUSE)
-
-
-def _same_host(home: httpx.URL, url: httpx.URL) -> bool:
-    """The same origin, or the same host asking for encryption. Never back to plain text."""
-    same = (home.scheme, home.port) == (url.scheme, url.port)
-    return home.host == url.host and (same or (home.scheme, url.scheme) == ("http", "https"))
 
 
 SCHEMA = 1

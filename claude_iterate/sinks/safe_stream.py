@@ -172,7 +172,7 @@ class Output:
 
     def _gap(self, text: str) -> bytes:
         # The live line may still be there.
-        return self._encode(f"\r{text}\x1b[K\n" if self.color else f"\r{text}\n")
+        return self._encode(f"\r{text}\x1b[K\n")
 
     def printable(self, text: str) -> str:
         """The text as this stream can show it."""

@@ -115,7 +115,7 @@ CUT = f"{OURS}This log is very long. From here on it leaves out what Claude says
 
 
 class TextLog:
-    """Writes entries to a new file; FileExistsError if there is one. `on_failure` is called once at most.
+    """Writes entries to a new file; an OSError if it cannot be made. `on_failure` is called once at most.
 
     `attended`: the user is asked before each iteration. A log that was deleted or replaced is put back before and after
     an iteration if the folder `is_ours`."""
@@ -143,13 +143,7 @@ class TextLog:
         self._written_at = 0.0
         self._logged: dict[str, str] = {}
         self._transcript = Transcript(whole=True)
-        self._file: RestorableFile | None = None
-        try:
-            self._file = RestorableFile(path, 0o666, new=True)
-        except FileExistsError:
-            raise
-        except OSError as error:
-            self._fail(error)
+        self._file: RestorableFile | None = RestorableFile(path, 0o666, new=True)
 
     def __call__(self, entry: Entry, state: RunState) -> None:
         """Log an entry."""

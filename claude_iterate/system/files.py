@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
+import resource
 import tempfile
 import time
 from collections.abc import Iterator
@@ -11,12 +13,6 @@ from pathlib import Path
 from typing import IO
 
 from claude_iterate.errors import RAISE_FILE_LIMIT, ExpectedError
-
-try:
-    import fcntl
-    import resource
-except ImportError:  # pragma: no cover - Windows
-    fcntl = resource = None  # type: ignore[assignment]
 
 _TOO_SMALL = 4096
 """Bytes; neither the lock file nor the journal fits."""
@@ -28,8 +24,6 @@ def try_lock(handle: int, shared: bool = False) -> bool | None:
 
     The lock ends with the file or with the process.
     """
-    if fcntl is None:
-        raise NotImplementedError("file locks on this system")
     try:
         fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -65,7 +59,7 @@ def nameless_file(folder: Path | None = None) -> IO[bytes]:
 
 def require_temporary_files() -> None:
     """Raise an ExpectedError when no useful file can be written."""
-    limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0] if resource is not None else -1
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
     if 0 <= limit < _TOO_SMALL and limit != resource.RLIM_INFINITY:
         raise ExpectedError(f"No file may grow beyond {limit} bytes (the limit `ulimit -f`).", RAISE_FILE_LIMIT)
     try:

@@ -1,12 +1,14 @@
 """What the operating system knows about processes: whether one lives, which one it is, how it ends, and what it left.
 
-Linux and macOS are supported; the rooms above `system` do not ask which of them this is.
+Linux and macOS are supported; the rooms above `system` do not ask which of them this is. psutil is slow to import, and
+most commands look at no process, so it is imported where it is used.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
 import functools
 import os
 import signal
@@ -14,18 +16,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
-
 from claude_iterate.system import signals
 
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - Windows
-    fcntl = None  # type: ignore[assignment]
-
 LINUX = sys.platform.startswith("linux")
-_GONE = (psutil.Error, OSError)
-_DEAD = {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}
 _PR_SET_CHILD_SUBREAPER = 36
 _F_SETPIPE_SZ = 1031
 
@@ -53,7 +46,7 @@ def exit_handle(pid: int) -> Iterator[int | None]:
 
 def enlarge_pipe(handle: int, size: int) -> None:
     """Let a pipe hold more, so that a fast writer waits less (Linux; no effect elsewhere)."""
-    if LINUX and fcntl is not None:
+    if LINUX:
         with contextlib.suppress(OSError):
             fcntl.fcntl(handle, _F_SETPIPE_SZ, size)
 
@@ -80,10 +73,14 @@ def start_identity(pid: int) -> str:
 
     Empty when the process is gone. Only comparable within one boot and one pid namespace.
     """
-    with contextlib.suppress(*_GONE):
-        if LINUX:  # psutil counts from the wall clock, which may be set
+    if LINUX:  # psutil counts from the wall clock, which may be set
+        with contextlib.suppress(OSError):
             started = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19]
             return f"{_pid_namespace()}/{started.decode()}"
+        return ""
+    import psutil
+
+    with contextlib.suppress(psutil.Error):
         return f"/{psutil.Process(pid).create_time()}"
     return ""
 
@@ -98,12 +95,21 @@ def _pid_namespace() -> str:
 
 def is_alive(pid: int) -> bool:
     """True while the process runs; a zombie is dead."""
+    import psutil
+
     try:
-        return psutil.Process(pid).status() not in _DEAD
+        return psutil.Process(pid).status() not in {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}
     except psutil.AccessDenied:
         return True
-    except _GONE:
+    except (psutil.Error, OSError):
         return False
+
+
+def _unless_gone() -> contextlib.suppress:
+    """A process may end while we look at it."""
+    import psutil
+
+    return contextlib.suppress(psutil.Error, OSError)
 
 
 def reap(pid: int) -> None:
@@ -114,7 +120,7 @@ def reap(pid: int) -> None:
 
 def wait_for_change(pid: int) -> int | None:
     """Wait until a child of ours ends or is suspended (Ctrl-Z): its exit code, or None when it is suspended."""
-    _, status = os.waitpid(pid, getattr(os, "WUNTRACED", 0))
+    _, status = os.waitpid(pid, os.WUNTRACED)
     return None if os.WIFSTOPPED(status) else os.waitstatus_to_exitcode(status)
 
 
@@ -123,7 +129,9 @@ def suspend_with(pid: int) -> None:
 
     Where no shell could ever continue us, the system ignores the signal, and the child continues at once.
     """
-    with contextlib.suppress(psutil.Error):
+    import psutil
+
+    with _unless_gone():
         if psutil.Process(pid).status() == psutil.STATUS_STOPPED:
             os.kill(os.getpid(), signal.SIGTSTP)  # else Ctrl-Z reached us both, and we have been continued already
     signals.send(pid, signal.SIGCONT)
@@ -134,8 +142,10 @@ def suspend_with(pid: int) -> None:
 
 def with_environment(variable: str, value: str) -> Iterator[int]:
     """Living processes that started with `variable=value` in their environment, ourselves excluded."""
+    import psutil
+
     for pid in psutil.pids():
-        with contextlib.suppress(*_GONE):
+        with _unless_gone():
             found = pid != os.getpid() and psutil.Process(pid).environ().get(variable) == value
             if found and is_alive(pid):
                 yield pid
@@ -143,16 +153,20 @@ def with_environment(variable: str, value: str) -> Iterator[int]:
 
 def descendants(roots: set[int]) -> set[int]:
     """Living children of these processes, their children and so on."""
+    import psutil
+
     found: set[int] = set()
     for pid in roots:
-        with contextlib.suppress(*_GONE):
+        with _unless_gone():
             found.update(child.pid for child in psutil.Process(pid).children(recursive=True))
     return {pid for pid in found - roots if is_alive(pid)}
 
 
 def describe(pid: int) -> str:
     """The command line of a process, for users."""
-    with contextlib.suppress(*_GONE):
+    import psutil
+
+    with _unless_gone():
         return " ".join(psutil.Process(pid).cmdline()).strip()[:120] or f"process {pid}"
     return f"process {pid}"
 
@@ -160,7 +174,9 @@ def describe(pid: int) -> str:
 def own_output_files(root: Path) -> list[Path]:
     """The files in this folder that this process prints into (`> run.log`, `nohup`). They grow while a run works, and
     that is not work."""
-    with contextlib.suppress(*_GONE):
+    import psutil
+
+    with _unless_gone():
         printed = {Path(file.path) for file in psutil.Process().open_files() if file.fd in {1, 2}}
         real = Path(os.path.realpath(root))
         return [root / path.relative_to(real) for path in sorted(printed) if path.is_relative_to(real)]
@@ -170,7 +186,9 @@ def own_output_files(root: Path) -> list[Path]:
 def sandbox_processes(outer: int) -> tuple[int, int] | None:
     """Of a sandbox with a pid namespace: the first process inside, which ends all others with it, and the program that
     was to run; None when they are not there (yet). `outer` is the process that made it and stayed outside."""
-    with contextlib.suppress(*_GONE):
+    import psutil
+
+    with _unless_gone():
         for first in psutil.Process(outer).children():
             for second in first.children():
                 if _number_inside(second.pid) == "2":

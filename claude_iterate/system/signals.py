@@ -7,7 +7,7 @@ import os
 import signal
 from collections.abc import Callable
 
-_STOP = ("SIGINT", "SIGTERM", "SIGHUP")
+_STOP = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def send(pid: int, number: int, group: bool = False) -> bool:
@@ -23,26 +23,24 @@ def restore_signals_for_children() -> None:
 
     We keep ignoring them: a handler that does nothing is, unlike an ignored signal, not inherited.
     """
-    for name in _STOP:
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is signal.SIG_IGN:
+    for number in _STOP:
+        if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, lambda _number, _frame: None)
 
 
-def on_stop_signals(notice: Callable[[str], None], *more: str) -> Callable[[], None]:
+def on_stop_signals(notice: Callable[[str], None], *more: signal.Signals) -> Callable[[], None]:
     """Call `notice` with the signal's name on SIGINT, SIGTERM, SIGHUP and `more`. Returns a function that restores the
     old handlers. Children get the default handlers, because handlers are not inherited."""
-    names = [name for name in (*_STOP, *more) if hasattr(signal, name)]
 
     def report(number: int, _frame: object) -> None:
         notice(signal.Signals(number).name)
 
     # A signal that was ignored when we started (nohup) stays ignored: that is what the user asked for.
-    handled = [name for name in names if signal.getsignal(getattr(signal, name)) is not signal.SIG_IGN]
-    before = {name: signal.signal(getattr(signal, name), report) for name in handled}
+    handled = [number for number in (*_STOP, *more) if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, report) for number in handled}
 
     def restore() -> None:
-        for name, handler in before.items():
-            signal.signal(getattr(signal, name), handler)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
     return restore

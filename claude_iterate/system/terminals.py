@@ -6,31 +6,24 @@ import contextlib
 import os
 import select
 import signal
+import termios
 from collections.abc import Iterator
 from typing import Any
-
-try:
-    import termios
-except ImportError:  # pragma: no cover - Windows
-    termios = None  # type: ignore[assignment]
 
 
 def accepts_output(handle: int) -> bool:
     """False when the descriptor is a terminal that takes nothing for half a second: it was stopped, or its connection
     hangs."""
     try:
-        return not os.isatty(handle) or bool(select.select([], [handle], [], _MOMENT)[1])
+        return not os.isatty(handle) or bool(select.select([], [handle], [], 0.5)[1])
     except (OSError, ValueError):
         return True
-
-
-_MOMENT = 0.5
 
 
 @contextlib.contextmanager
 def restore_settings_afterwards(handle: int) -> Iterator[None]:
     """Restore the terminal's settings afterwards: a program that is killed does not restore them itself."""
-    if termios is None or not os.isatty(handle):
+    if not os.isatty(handle):
         yield
         return
     before = termios.tcgetattr(handle)
@@ -60,7 +53,7 @@ def read_keys(handle: int) -> bytes | None:
 
 def discard_keys(handle: int) -> None:
     """Discard what was typed so far, an unfinished line included."""
-    if termios is not None and _is_ours(handle):
+    if _is_ours(handle):
         with contextlib.suppress(termios.error):
             termios.tcflush(handle, termios.TCIFLUSH)
 
@@ -69,7 +62,7 @@ def discard_keys(handle: int) -> None:
 def single_keys(handle: int) -> Iterator[None]:
     """Keys arrive one by one and are not echoed; Ctrl-C and Ctrl-Z work as usual. Afterwards, and while we are
     suspended, the terminal has its old settings."""
-    if termios is None or not os.isatty(handle):
+    if not os.isatty(handle):
         yield
         return
     before, ours = termios.tcgetattr(handle), termios.tcgetattr(handle)

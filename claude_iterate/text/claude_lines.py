@@ -1,7 +1,4 @@
-"""What Claude prints as lines: the verbose console and the log show the same, with different limits.
-
-Found by the type of the event. `Transcript` adds the little memory that turns the lines of single events into a text.
-"""
+"""What Claude prints as lines: the verbose console and the log show the same, with different limits."""
 
 from __future__ import annotations
 
@@ -41,7 +38,7 @@ def lines(event: events.Event, whole: bool) -> list[str]:
     return [indent_text(text, SUB_AGENT) for text in block] if getattr(event, "parent", "") else block
 
 
-def _assistant_text(event: events.Said) -> list[str]:
+def _assistant_text(event: events.AssistantText) -> list[str]:
     if event.error:
         first, rest = first_and_rest(event.text)
         return [f"❌ {first or event.error}", *indent(rest), *_cut_mark(event.cut)]
@@ -49,7 +46,7 @@ def _assistant_text(event: events.Said) -> list[str]:
     return [text, *_cut_mark(event.cut)] if event.cut else [text]
 
 
-def _prompt_sent(event: events.Told, whole: bool) -> list[str]:
+def _prompt_sent(event: events.PromptSent, whole: bool) -> list[str]:
     text, *more = indent_head(event.text or "(empty message to the model)", None if whole else OUTPUT_LINES, "  ")
     first, feed, rest = text.partition("\n")
     return [f"→ {first.lstrip()}{feed}{rest}", *more, *_cut_mark(event.cut)]
@@ -73,7 +70,7 @@ def _agent_note(event: events.AgentNoted) -> list[str]:
     return [f"· {event.kind}: {first}" if first else f"· {event.kind}", *indent(rest)]
 
 
-def _garbage(event: events.GarbageSeen) -> list[str]:
+def _unparsed_line(event: events.UnparsedLine) -> list[str]:
     more = event.bytes - len(event.text.encode("utf-8", "replace"))
     missing = f" ... ({plural(more, 'more byte')})" if more > 1 else ""
     return [f"? {event.text}{missing}"]
@@ -89,7 +86,10 @@ def _session(event: events.SessionOpened) -> list[str]:
 def _result(event: events.ResultReported) -> list[str]:
     tokens = event.tokens
     read = tokens.input + tokens.cache_read + tokens.cache_creation
-    what = f"❌ Result: {_failure(event)}" if event.is_error else f"■ Result: {event.subtype or 'unknown'}"
+    # An API error comes with the subtype `success`.
+    kind = event.subtype if event.subtype.startswith("error") else "error"
+    status = f" (HTTP {event.api_error_status})" if event.api_error_status else ""
+    what = f"❌ Result: {kind}{status}" if event.is_error else f"■ Result: {event.subtype or 'unknown'}"
     took = [duration(event.duration_ms / 1000)] if event.duration_ms else []
     figures = [plural(event.turns, "turn"), *took, money(event.cost_usd), f"{read:,} tokens in, {tokens.output:,} out"]
     block = [" · ".join([what, *figures])]
@@ -101,24 +101,18 @@ def _result(event: events.ResultReported) -> list[str]:
     return block
 
 
-def _failure(event: events.ResultReported) -> str:
-    # An API error comes with the subtype `success`.
-    kind = event.subtype if event.subtype.startswith("error") else "error"
-    return f"{kind} (HTTP {event.api_error_status})" if event.api_error_status else kind
-
-
 def _cut_mark(characters: int) -> list[str]:
     return [f"... ({plural(characters, 'more character')} in the raw output)"] if characters else []
 
 
 _LIMITED: dict[type, Callable[[Any, bool], list[str]]] = {
     events.ToolCalled: call_lines,
-    events.ToolAnswered: result_lines,
-    events.Told: _prompt_sent,
+    events.ToolResult: result_lines,
+    events.PromptSent: _prompt_sent,
 }
 """Events of which the log may show more than the console. All others have the same lines in both."""
 _WRITERS: dict[type, Callable[[Any], list[str]]] = {
-    events.Said: _assistant_text,
+    events.AssistantText: _assistant_text,
     # Some models send thinking without its text.
     events.Thought: lambda event: [f"💭 {event.text or '(thinking, text not shown)'}", *_cut_mark(event.cut)],
     events.TaskStarted: lambda event: [
@@ -138,13 +132,13 @@ _WRITERS: dict[type, Callable[[Any], list[str]]] = {
     ],
     events.AgentNoted: _agent_note,
     events.ResultReported: _result,
-    events.GarbageSeen: _garbage,
+    events.UnparsedLine: _unparsed_line,
     events.ErrorPrinted: lambda event: [f"stderr: {event.text}"],
     events.SessionOpened: _session,
 }
 
 
-PARAGRAPHS = frozenset({events.Said, events.Thought, events.Told, events.ResultReported})
+PARAGRAPHS = frozenset({events.AssistantText, events.Thought, events.PromptSent, events.ResultReported})
 ABOUT_COLUMNS = 80
 MOST_OPEN = 1000
 
@@ -177,7 +171,7 @@ class Transcript:
                 self._open.clear()
             self._open[event.id], self._latest = headline(event), event.id
             return ["", *block]
-        if isinstance(event, events.ToolAnswered):
+        if isinstance(event, events.ToolResult):
             return [block[0] + self._about(event), *block[1:]]
         return ["", *block] if kind is not before and kind in PARAGRAPHS else block
 
@@ -185,7 +179,7 @@ class Transcript:
         """Something else was written in between."""
         self._before = None
 
-    def _about(self, event: events.ToolAnswered) -> str:
+    def _about(self, event: events.ToolResult) -> str:
         """Which call this answers; nothing when the call stands right above."""
         call, latest = self._open.pop(event.id, ""), self._latest
         self._latest = ""

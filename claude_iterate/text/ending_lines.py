@@ -15,9 +15,6 @@ from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.tones import UNPROVEN
 from claude_iterate.text import proof_lines, run_lines
 
-_EVIDENCE = frozenset({"blocked", "agent_failed"})
-"""Reasons whose evidence was not shown before, and may be longer than a cause."""
-
 _POINTS = 2
 """What there is room for beside the cause and the next command."""
 
@@ -56,9 +53,8 @@ def points(finished: RunFinished, state: RunState) -> list[str]:
     found += [one_line(line) for line in finished.advice.splitlines()]
     if finished.known_by in UNPROVEN and state.run.to_prove and state.run.proof_is_example:
         found.append(f"There is no check. {run_lines.how_to_prove(state.run)}")
-    found += [f"⚠ Failed hooks: {join_names(failed)}"] if (failed := state.hooks.hooks_failed) else []
-    cut = finished.reason in _EVIDENCE and finished.cause.endswith("...")
-    return [*found, "Claude's words are longer: the log has all of them."] if cut else found
+    failed = state.hooks.hooks_failed
+    return [*found, f"⚠ Failed hooks: {join_names(failed)}"] if failed else found
 
 
 def totals(finished: RunFinished, state: RunState) -> str:

@@ -17,7 +17,7 @@ from claude_iterate.core.reports.status import describe
 from claude_iterate.core.rules.endings import made_plan
 from claude_iterate.core.rules.steering import answer
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.text import proof_lines, run_lines
+from claude_iterate.text import claude_lines, proof_lines, run_lines
 from claude_iterate.text.ending_lines import closing
 from claude_iterate.text.tool_lines import headline
 
@@ -33,7 +33,7 @@ _PLAIN: dict[type, Callable[[Any], list[str]]] = {
     events.StatusChanged: lambda event: [f"  ↳ {describe(event.status, event.change)}"],
     events.Rebooted: run_lines.session_rebooted,
     events.PlanRead: run_lines.plan_read,
-    events.PlanFinished: run_lines.plan_finished,
+    events.PlanFinished: lambda event: [f"The plan is done: {plural(event.tasks, 'task')} ticked."],
     events.CutStarted: run_lines.cut_started,
     events.LeftoversEnded: run_lines.leftovers_ended,
     events.WorkMeasured: run_lines.work_measured,
@@ -48,13 +48,6 @@ _PLAIN: dict[type, Callable[[Any], list[str]]] = {
     ),
     events.ReviewStarted: lambda event: [f"  Claude reviews the work with fresh context ({event.depth})..."],
 }
-_VERDICTS: dict[type, Callable[[Any, bool], list[str]]] = {
-    events.ReviewFinished: proof_lines.review_finished,
-    events.VerificationFinished: proof_lines.verification_finished,
-}
-"""These say something else in a dry run, which proves nothing."""
-_SILENT = frozenset({"stop", "go"})
-"""Requests that another event reports."""
 
 
 def lines(
@@ -62,30 +55,32 @@ def lines(
 ) -> list[str] | None:
     """The lines of an entry, or None if this table does not have it. `before` and `after` are states of the run.
     `whole`: nothing is shortened."""
-    event = entry.event
-    if isinstance(event, events.Requested):
-        return request_lines(event, before, attended)
-    if isinstance(event, events.StopRequested):
-        return run_lines.stop_requested(event, after.call is not None)
-    if isinstance(event, events.WaitStarted):
-        return run_lines.wait_started(event, entry.at, after)
-    if isinstance(event, events.WaitEnded):
-        return run_lines.wait_ended(event, after.paused)
-    if isinstance(event, events.StatusChanged) and made_plan(after):  # none of the work is done
-        event = replace(event, status=replace(event.status, complete=False))
-    if isinstance(event, events.CheckFinished):
-        return proof_lines.check_finished(event, event.command in after.claim.flaky, whole)
-    if isinstance(event, events.HookFinished):
-        return proof_lines.hook_finished(event, whole)
-    if (judge := _VERDICTS.get(type(event))) is not None:
-        return judge(event, after.run.made_up)
+    match event := entry.event:
+        case events.Requested():
+            return request_lines(event, before, attended)
+        case events.StopRequested():
+            return run_lines.stop_requested(event, after.call is not None)
+        case events.WaitStarted():
+            return run_lines.wait_started(event, entry.at, after)
+        case events.WaitEnded():
+            return run_lines.wait_ended(event, after.paused)
+        case events.StatusChanged() if made_plan(after):  # none of the work is done
+            event = replace(event, status=replace(event.status, complete=False))
+        case events.CheckFinished():
+            return proof_lines.check_finished(event, event.command in after.claim.flaky, whole)
+        case events.HookFinished():
+            return proof_lines.hook_finished(event, whole)
+        case events.ReviewFinished():
+            return proof_lines.review_finished(event, after.run.made_up)
+        case events.VerificationFinished():
+            return proof_lines.verification_finished(event, after.run.made_up)
     write = _PLAIN.get(type(event))
     return write(event) if write is not None else None
 
 
 def request_lines(event: events.Requested, before: RunState, attended: bool = False) -> list[str]:
     """What the request means for the run, in the words that the user who asked gets as an answer."""
-    if event.verb in _SILENT or event.by == "answer":
+    if event.verb in {"stop", "go"} or event.by == "answer":  # another event reports these
         return []
     return [answer(event.verb, before, attended=attended)]
 
@@ -96,34 +91,37 @@ _LOOKED_AT = 4 * LONGEST
 
 def is_worth_a_line(event: events.Event) -> bool:
     """False for what has no line: most of it comes often."""
-    return type(event) not in _WITHOUT_LINE and not (isinstance(event, events.ToolAnswered) and not event.is_error)
+    return type(event) not in _WITHOUT_LINE and not (isinstance(event, events.ToolResult) and not event.is_error)
 
 
 def short_line(entry: events.Entry, before: RunState, after: RunState) -> str:
     """What happened, in one line; empty for what is not worth one. `before` and `after` are states of the run."""
-    event = entry.event
-    if (write := _SHORT.get(type(event))) is not None:
-        block = [write(event)]
-    elif isinstance(event, events.IterationFinished):
-        mode, dry_run = after.run.mode, after.run.dry_run
-        block = run_lines.iteration_finished(event, mode, dry_run)
-    elif isinstance(event, events.RunStarted):
-        block = run_lines.run_started(event, entry.at)
-    elif isinstance(event, events.RunFinished):
-        block = [closing(event, after).cause]
-    else:
-        block = lines(entry, before, after) or [""]
+    match event := entry.event:
+        case events.ToolCalled():
+            block = [f"🔧 {headline(event)}"]
+        case events.AgentExited():
+            block = run_lines.agent_exited(event)
+        case events.IterationStarted():
+            block = run_lines.iteration_started(event, before)
+        case events.IterationFinished():
+            block = run_lines.iteration_finished(event, after.run.mode, after.run.dry_run)
+        case events.RunStarted():
+            block = run_lines.run_started(event, entry.at)
+        case events.RunFinished():
+            block = [closing(event, after).cause]
+        case _:
+            block = lines(entry, before, after) or claude_lines.lines(event, whole=False)
     return shorten(one_line(block[0][:_LOOKED_AT]), LONGEST, "…") if block else ""
 
 
 _WITHOUT_LINE = frozenset(
     {
         events.Thought,
-        events.Told,
+        events.PromptSent,
         events.UsageReported,
         events.LimitReported,
         events.AgentNoted,
-        events.GarbageSeen,
+        events.UnparsedLine,
         events.ErrorPrinted,
         events.SessionOpened,
         events.ResultReported,
@@ -135,22 +133,3 @@ _WITHOUT_LINE = frozenset(
         events.SnapshotTaken,
     }
 )
-
-
-_SHORT: dict[type, Callable[[Any], str]] = {
-    events.IterationStarted: lambda event: (
-        f"Iteration {event.number} begins" + (f" (with {plural(event.notes, 'note')})" if event.notes else "")
-    ),
-    events.Said: lambda event: f"❌ {event.text or event.error}" if event.error else event.text,
-    events.ToolCalled: lambda event: f"🔧 {headline(event)}",
-    events.ToolAnswered: lambda event: (
-        f"❌ {event.name or 'tool'}: {event.text[:_LOOKED_AT]}" if event.is_error else ""
-    ),
-    events.TaskStarted: lambda event: f"▶ {event.description or event.kind or event.id}",
-    events.TaskEnded: lambda event: f"■ {event.summary or event.id} ({event.status or 'ended'})",
-    events.ApiRetried: lambda event: (
-        f"API error, retry {event.attempt}/{event.max_retries}: {event.error or event.status or 'unknown'}"
-    ),
-    events.ContextCompacted: lambda event: f"· Context compacted at {plural(event.tokens, 'token')}",
-    events.AgentExited: lambda event: "".join(run_lines.agent_exited(event)),
-}

@@ -27,7 +27,7 @@ def day_and_time(moment: str, now: float) -> str:
     local = _local(moment)
     if local is None:
         return moment
-    today = _today(now)
+    today = datetime.fromtimestamp(now, UTC).astimezone()
     clock = f"{local:%H:%M}"
     days = (local.date() - today.date()).days
     if abs(days) <= 1:
@@ -42,7 +42,7 @@ def narrow(moment: str, now: float) -> str:
     local = _local(moment)
     if local is None:
         return moment
-    today = _today(now)
+    today = datetime.fromtimestamp(now, UTC).astimezone()
     if local.date() == today.date():
         return f"{local:%H:%M:%S}"
     date = f"{local.day} {local:%b}"
@@ -61,7 +61,3 @@ def _local(moment: str) -> datetime | None:
         return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone()
     except (ValueError, OverflowError, OSError):
         return None
-
-
-def _today(now: float) -> datetime:
-    return datetime.fromtimestamp(now, UTC).astimezone()

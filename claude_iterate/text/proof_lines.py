@@ -10,7 +10,7 @@ from claude_iterate.core.events import RunFinished
 from claude_iterate.core.events.enums import Meaning
 from claude_iterate.core.formats import duration, indent, join_names, one_line, plural, shorten
 from claude_iterate.core.outcomes.classes import RETRIED
-from claude_iterate.core.rules.endings import WAVERED, changed_proof, first_finding
+from claude_iterate.core.rules.endings import changed_proof, first_finding
 from claude_iterate.core.rules.hooks import describe_end
 from claude_iterate.core.rules.proof import flaky_check
 from claude_iterate.core.state.run_state import RunState
@@ -41,10 +41,15 @@ def check_finished(event: events.CheckFinished, flaky: bool = False, whole: bool
     told = [f"    ⚠ Flaky: it was {before} before, and no file changed since."] if flaky else []
     if event.code == 0:
         return [f"  ✓ {name} ({duration(event.duration)})", *told]
-    how = f"exit code {event.code}" if event.code is not None else CUTS.get(event.cut, "could not be run")
-    how += f", {join_names(event.gone)} is gone" if event.gone else ""
     printed = tail(event.output, None if whole else SHOWN)
-    return [f"  ❌ {name}: {how} ({duration(event.duration)})", *indent(printed, "    "), *told]
+    return [f"  ❌ {name}: {check_result(event)}", *indent(printed, "    "), *told]
+
+
+def check_result(check: Any) -> str:
+    """`exit code 1, tests/test_a.py is gone (2.3s)`."""
+    how = f"exit code {check.code}" if check.code is not None else CUTS.get(check.cut, "could not be run")
+    gone = f", {join_names(check.gone)} is gone" if check.gone and check.code != 0 else ""
+    return f"{how}{gone} ({duration(check.duration)})"
 
 
 def tail(output: str, most: int | None) -> list[str]:
@@ -65,21 +70,17 @@ def review_finished(event: events.ReviewFinished, dry_run: bool = False) -> list
         again = event.outcome.kind in RETRIED
         return ["  ↻ The review will be repeated" if again else f"{UNHELD}: {one_line(event.summary)}"]
     sign = "✓" if event.verdict == "verified" else "❌"
-    said = f" - {one_line(event.summary)}" if event.summary else ""
-    lines = [f"  {sign} Review: {verdict_words(event.verdict)}{requirements_met(event.requirements)}{said}"]
+    lines = [f"  {sign} Review: {review_result(event)}"]
     lines += [f"    {number}. {one_line(item)}" for number, item in enumerate(event.findings, 1)]
     return [*lines, f"    Report: {event.report}"] if event.report and event.verdict != "invalid" else lines
 
 
-def verdict_words(verdict: str) -> str:
-    """A review's verdict, for people."""
-    return {"invalid": "no verdict", "unheld": "not held"}.get(verdict, verdict)
-
-
-def requirements_met(requirements: Sequence[Any]) -> str:
-    """How many of the requirements are met; empty for a review that does not list them."""
-    met = sum(one.status == "met" for one in requirements)
-    return f", {met} of {plural(len(requirements), 'requirement')} met" if requirements else ""
+def review_result(review: Any) -> str:
+    """`verified, 3 of 3 requirements met - It all works.`; not every review lists requirements."""
+    verdict = {"invalid": "no verdict", "unheld": "not held"}.get(review.verdict, review.verdict)
+    met, asked = sum(one.status == "met" for one in review.requirements), len(review.requirements)
+    listed = f", {met} of {plural(asked, 'requirement')} met" if asked else ""
+    return f"{verdict}{listed}{f' - {one_line(review.summary)}' if review.summary else ''}"
 
 
 def verification_finished(event: events.VerificationFinished, dry_run: bool = False) -> list[str]:
@@ -108,12 +109,11 @@ def claim_remarks(finished: RunFinished, state: RunState) -> list[str]:
     proof = state.proof if state.proof is not None and state.proof.passed else None
     found = [one_line(finished.about_claim)] if finished.about_claim else []
     found += [one_line(flaky_check(command)) for command in (proof.flaky if proof else ())]
-    found += [WAVERED] if proof is not None and proof.wavered else []
     told = one_line(describe_changes(finished.changes)) if finished.changes else ""
     # A claim that was refused for it has it as its cause.
     return [*found, told] if told and told.partition(": ")[2] not in finished.cause else found
 
 
 def describe_changes(changes: Sequence[Any]) -> str:
-    """What changed of that which defines the proof, and in which run."""
-    return comparison.told(changes)
+    """What changed of that which defines the proof, and in which run; empty: nothing."""
+    return comparison.told(changes) if changes else ""

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any
-
-import msgspec
 
 from claude_iterate.core import events
 from claude_iterate.core.events.run import Breaker
-from claude_iterate.core.formats import cost, duration, first_and_rest, indent, one_line, plural, shorten
+from claude_iterate.core.formats import cost, duration, first_and_rest, indent, moment, one_line, plural, shorten
 from claude_iterate.core.outcomes.classes import FINE, RETRIED
 from claude_iterate.core.rules.breaker import counters
 from claude_iterate.core.rules.endings import STOPPED_BY
 from claude_iterate.core.rules.next_steps import merge_command
 from claude_iterate.core.settings.declared import StopSettings
 from claude_iterate.core.state.run_state import RunState
+from claude_iterate.text import local_times
 
 CAUSES = {
     "idle": "nothing was heard for {after}",
@@ -51,7 +49,8 @@ def run_started(event: events.RunStarted, at: float) -> list[str]:
     before = f"  Continuing run {event.resumed.run}, which was killed after {done}.{count}"
     if (wait := event.resumed.waiting.wait) is None:
         return [*first, before]
-    return [*first, before, wait_resumed(wait, at, event.workspace)]
+    still = f"  Still waiting until {_moment(wait, at)}.{_sooner(wait, at, event.workspace)}"
+    return [*first, before, still]
 
 
 def how_to_prove(event: events.RunStarted) -> str:
@@ -171,12 +170,6 @@ def plan_read(event: events.PlanRead) -> list[str]:
     return [f"Plan: {plural(event.tasks, 'task')}, {event.done} done{doing}, {event.open} open{bare}"]
 
 
-def plan_finished(event: events.PlanFinished) -> list[str]:
-    """That the plan is done, which is a claim and no proof."""
-    one = "The one task of the plan is ticked."
-    return [f"All {event.tasks} tasks of the plan are ticked." if event.tasks > 1 else one]
-
-
 def warning(event: events.Warned) -> list[str]:
     """A warning and what to do about it."""
     first, rest = first_and_rest(event.text)
@@ -233,8 +226,8 @@ def describe_files(changes: Any) -> str:
 
 
 def describe_tests(counts: Any) -> str:
-    """`41/43`: passed, of those that ran."""
-    return f"{counts.passed}/{counts.passed + counts.failed + counts.errors}"
+    """`41/43`: passed, of those that ran; empty: not known."""
+    return "" if counts is None else f"{counts.passed}/{counts.passed + counts.failed + counts.errors}"
 
 
 def close_counters(breaker: Breaker, stop: StopSettings) -> str:
@@ -264,33 +257,17 @@ def worktree_left(state: RunState) -> list[str]:
     return [f"  Branch {tree.branch} has nothing to merge."]
 
 
-class Words(msgspec.Struct, frozen=True):
-    """What is said of a wait: as a sentence; where a line says more than that; and of what the run does meanwhile."""
-
-    sentence: str
-    short: str
-    doing: str
-
-
-WORDS: dict[str, Words] = {
-    "usage_limit": Words("Usage limit reached", "usage limit", "waiting for the usage limit"),
-    "reserve": Words("The reserve is reached", "the reserve is reached", "waiting for the window's reset"),
-    "transient": Words("The API is overloaded or down", "the API is overloaded or down", "waiting for the API"),
-    "rate_limit": Words("The API's rate limit is reached", "rate limit of the API", "waiting for the API's rate limit"),
-    "away": Words("Claude worked before and cannot be called now", "Claude cannot be called", "waiting for Claude"),
-    "pace": Words("Keeping the pace", "keeping the pace", "keeping the pace"),
-    "schedule": Words(
-        "Outside of the hours for this run", "outside of the hours for this run", "waiting for its hours"
-    ),
-    "failures": Words("A pause after the failure", "a pause after the failure", "pausing after a failure"),
+WAITS = {
+    "usage_limit": "Usage limit reached",
+    "reserve": "The reserve is reached",
+    "transient": "The API is overloaded or down",
+    "rate_limit": "The API's rate limit is reached",
+    "away": "Claude worked before and cannot be called now",
+    "pace": "Keeping the pace",
+    "schedule": "Outside of the hours for this run",
+    "failures": "A pause after the failure",
 }
-_LONG = 60.0
-"""Seconds; for a longer wait it is worth saying how to end it."""
-
-
-def words_for(why: str) -> Words:
-    """The words for this wait. One that a newer version recorded has its own name only."""
-    return WORDS.get(why) or Words(why, why, why)
+"""What is said of a wait."""
 
 
 def wait_started(event: events.WaitStarted, at: float, state: RunState) -> list[str]:
@@ -298,12 +275,7 @@ def wait_started(event: events.WaitStarted, at: float, state: RunState) -> list[
     about = f": {one_line(event.detail)}" if event.detail else ""
     name = state.run.workspace
     then = f"{_afterwards(event, state)}.{_sooner(event, at, name)}"
-    return [f"⏳ {words_for(event.why).sentence}{about}", f"  Waiting until {_moment(event, at)}{then}"]
-
-
-def wait_resumed(event: events.WaitStarted, at: float, name: str) -> str:
-    """For a run that takes over the wait of a killed one."""
-    return f"  Still waiting until {_moment(event, at)}.{_sooner(event, at, name)}"
+    return [f"⏳ {WAITS.get(event.why, event.why)}{about}", f"  Waiting until {_moment(event, at)}{then}"]
 
 
 def wait_ended(event: events.WaitEnded, paused: bool = False) -> list[str]:
@@ -314,12 +286,7 @@ def wait_ended(event: events.WaitEnded, paused: bool = False) -> list[str]:
 
 
 def _moment(event: events.WaitStarted, at: float) -> str:
-    left = duration(max(0.0, event.until - at))
-    try:
-        moment = datetime.fromtimestamp(event.until, UTC).astimezone().strftime("%a %H:%M:%S")
-    except (ValueError, OverflowError, OSError):  # beyond the calendar
-        return f"a moment that is {left} away"
-    return f"{moment} ({left})"
+    return f"{local_times.day_and_time(moment(event.until), at)} ({duration(event.until - at)})"
 
 
 def _afterwards(event: events.WaitStarted, state: RunState) -> str:
@@ -331,4 +298,4 @@ def _afterwards(event: events.WaitStarted, state: RunState) -> str:
 
 
 def _sooner(event: events.WaitStarted, at: float, name: str) -> str:
-    return f" To try now: claude-iterate retry {name}" if event.until - at > _LONG else ""
+    return f" To try now: claude-iterate retry {name}" if event.until - at > 60 else ""  # a short wait ends by itself

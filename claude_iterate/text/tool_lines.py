@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from claude_iterate.core.events import ToolAnswered, ToolCalled
+from claude_iterate.core.events import ToolCalled, ToolResult
 from claude_iterate.core.events.stream import telling
 from claude_iterate.core.formats import INDENT, first_and_rest, head, indent, indent_head, indent_text, one_line, plural
 
@@ -21,17 +21,6 @@ SHORT = 80
 READ_LINES, OUTPUT_LINES, VALUE_LENGTH = 15, 20, 200
 """What the console shows of a file that was read, of a tool's output, and of a value of its input. The log has all."""
 _FILES = frozenset({"file_path", "notebook_path", "path"})
-LABELS = {
-    "file_path": "File",
-    "notebook_path": "File",
-    "path": "Path",
-    "pattern": "Pattern",
-    "command": "Command",
-    "description": "Description",
-    "prompt": "Prompt",
-    "query": "Query",
-    "url": "URL",
-}
 
 
 def call_lines(call: ToolCalled, whole: bool) -> list[str]:
@@ -44,7 +33,7 @@ def call_lines(call: ToolCalled, whole: bool) -> list[str]:
         block += special(call.input)
     for key, value in call.input.items():
         if key not in shown:
-            block += _value(LABELS.get(key, key), _text(value), whole)
+            block += _value(key[:1].upper() + key[1:].replace("_", " "), _text(value), whole)
     if call.name == "Write" and whole and call.input.get("content"):
         block += indent_head(_text(call.input["content"]).removesuffix("\n"), None, DEEPER)
     return block
@@ -138,7 +127,7 @@ STRING_NOT_FOUND = (
 )
 
 
-def result_lines(answer: ToolAnswered, whole: bool) -> list[str]:
+def result_lines(answer: ToolResult, whole: bool) -> list[str]:
     """What became of a call."""
     block = _error(answer, whole) if answer.is_error else _success(answer, whole)
     if answer.cut:
@@ -146,7 +135,7 @@ def result_lines(answer: ToolAnswered, whole: bool) -> list[str]:
     return block
 
 
-def _error(answer: ToolAnswered, whole: bool) -> list[str]:
+def _error(answer: ToolResult, whole: bool) -> list[str]:
     text = answer.text.strip().removeprefix("<tool_use_error>").removesuffix("</tool_use_error>")
     if answer.name == "Edit" and "not found in file" in text:
         # The console has shown the string with the call; the log keeps Claude's words as well.
@@ -155,7 +144,7 @@ def _error(answer: ToolAnswered, whole: bool) -> list[str]:
     return [f"❌ {answer.name or 'Tool'} failed: {first or 'no reason given'}", *indent(rest)]
 
 
-def _success(answer: ToolAnswered, whole: bool) -> list[str]:
+def _success(answer: ToolResult, whole: bool) -> list[str]:
     match answer.name:
         case "Read":
             return _read_result(answer, whole)
@@ -171,7 +160,7 @@ def _success(answer: ToolAnswered, whole: bool) -> list[str]:
     return [*title, *_body(answer.text, None if whole else OUTPUT_LINES)]
 
 
-def _read_result(answer: ToolAnswered, whole: bool) -> list[str]:
+def _read_result(answer: ToolResult, whole: bool) -> list[str]:
     text = answer.text.rstrip("\n")
     if not text[:12].lstrip()[:1].isdecimal():
         # An image, an empty file, a file unchanged since the last Read: there are no numbered lines.
@@ -186,14 +175,9 @@ def _read_result(answer: ToolAnswered, whole: bool) -> list[str]:
 
 
 def _number_line(line: str) -> str:
-    """Claude Code separates number and text with a tab; older versions with an arrow after a padded number."""
+    """Claude Code separates number and text with a tab."""
     number, found, text = line.partition("\t")
-    if not (found and number.isdecimal()):
-        number, found, text = line.partition("\t" if found and number.strip().isdecimal() else "→")
-        number = number.strip()
-        if not (found and number.isdecimal()):
-            return f"       | {line}"
-    return f"{number:>6} | {text}"
+    return f"{number.strip():>6} | {text}" if found and number.strip().isdecimal() else f"       | {line}"
 
 
 def _command_end(facts: Mapping[str, object]) -> list[str]:

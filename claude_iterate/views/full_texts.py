@@ -19,7 +19,14 @@ from claude_iterate.core.redact import Redactor
 from claude_iterate.workspace.layout import Layout
 
 _WITH_TEXT = frozenset(
-    {events.Said, events.Thought, events.Told, events.ToolCalled, events.ToolAnswered, events.ResultReported}
+    {
+        events.AssistantText,
+        events.Thought,
+        events.PromptSent,
+        events.ToolCalled,
+        events.ToolResult,
+        events.ResultReported,
+    }
 )
 
 
@@ -41,15 +48,6 @@ class FullTexts(msgspec.Struct, frozen=True):
                     for event in translator.translate(line.rstrip(b"\n")):
                         cleaned: events.StreamEvent = redactor.clean_event(event)  # type: ignore[assignment]
                         yield cleaned
-
-    @property
-    def is_cut(self) -> bool:
-        """The call printed more than is kept."""
-        if self.missing:
-            return False
-        with self.path.open("rb") as file:
-            file.seek(max(0, self.path.stat().st_size - 2 * len(CUT)))
-            return CUT.strip() in file.read()
 
 
 def full_texts(layout: Layout, run: str, call: str) -> FullTexts:
@@ -75,6 +73,6 @@ def restore_texts(entries: Iterable[events.Entry], printed: Iterator[events.Stre
 
 def _is_same(short: Any, full: Any) -> bool:
     """The journal's event is the beginning of the one that was printed."""
-    if isinstance(short, events.ToolCalled | events.ToolAnswered):
+    if isinstance(short, events.ToolCalled | events.ToolResult):
         return bool(short.id == full.id)
     return bool(full.text.startswith(short.text) if short.cut else full.text == short.text)

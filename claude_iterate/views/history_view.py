@@ -24,8 +24,6 @@ from claude_iterate.workspace.run_summary import PlanCounts, TokenCounts, plan_c
 
 Sums = TypeVar("Sums", TokenCounts, FileCounts)
 _LISTED = 5
-_LOOKED_AT = 200
-"""Runs that are looked at for a journal that is lost."""
 FAILED = "failed"
 FAILURES = frozenset(map(str, COUNTED_FAILURES | ENDING_FAILURES))
 
@@ -182,11 +180,6 @@ def changed_files(files: FileCounts | None) -> str:
     return "" if files is None else describe_files(files) or "none"
 
 
-def green_tests(tests: TestsView | None) -> str:
-    """`41/43`: green of all that ran; empty: not known."""
-    return "" if tests is None else describe_tests(tests)
-
-
 def total_lines(total: Total) -> list[str]:
     """One figure in each line; what there is none of is left out."""
     known = {
@@ -212,7 +205,7 @@ def _work(total: Total) -> dict[str, str]:
         "Waits": f"{total.waits} ({duration(total.waited)})" if total.waits else "",
         "Files": changed_files(total.files),
         "Commits": "" if total.commits is None else str(total.commits),
-        "Tests": green_tests(total.tests),
+        "Tests": describe_tests(total.tests),
         "Progress": f"in {total.moved} of {plural(total.measured, 'iteration')}" if total.measured else "",
         "Longest": duration(total.longest) if total.iterations > 1 else "",
         "Mean": duration(total.mean) if total.iterations > 1 else "",
@@ -243,23 +236,20 @@ def run(records: RunRecords, identity: str) -> RunHistory | None:
     return history_of(story, time.time() if on else 0.0)
 
 
-def narrow_runs(runs: Iterable[RunHistory], last: int | None, only: str | None) -> list[RunHistory]:
+def narrow_runs(runs: Sequence[RunHistory], last: int | None, only: str | None) -> list[RunHistory]:
     """The runs with their last iterations, or those of an outcome; `failed` is every outcome that is a failure. What a
     run cost and waited beside its iterations is not theirs."""
     if last is None and only is None:
         return list(runs)
     kinds = FAILURES if only == FAILED else {only}
-    found = [(one, tuple(row for row in one.iterations if only is None or row.outcome in kinds)) for one in runs]
-    left_out = max(0, sum(len(rows) for _, rows in found) - last) if last is not None else 0
-    kept = []
-    for one, rows in found:
-        shown, left_out = rows[left_out:], max(0, left_out - len(rows))
-        if shown != one.iterations:
-            nothing = {"other_cost_usd": 0.0, "other_cost_is_lower_bound": False, "waits": 0, "waited": 0.0}
-            kept.append(replace(one, iterations=shown, **nothing))
-        else:
-            kept.append(one)
-    return [one for one in kept if one.iterations]
+    rows = [row for one in runs for row in one.iterations if only is None or row.outcome in kinds]
+    kept = {(row.run, row.number, row.attempt) for row in rows[-(last or len(rows)) :]}
+    nothing = {"other_cost_usd": 0.0, "other_cost_is_lower_bound": False, "waits": 0, "waited": 0.0}
+    found = []
+    for one in runs:
+        shown = tuple(row for row in one.iterations if (row.run, row.number, row.attempt) in kept)
+        found.append(one if shown == one.iterations else replace(one, iterations=shown, **nothing))
+    return [one for one in found if one.iterations]
 
 
 def last_runs(records: RunRecords) -> list[RunHistory]:
@@ -306,7 +296,7 @@ def _chain(records: RunRecords, wanted: str) -> list[RunHistory]:
 
 def without_journal(records: RunRecords) -> tuple[str, ...]:
     """Runs whose journal is gone or empty; not one that is about to begin."""
-    runs = (run for run in records.runs[-_LOOKED_AT:] if not records.is_under_way(run))
+    runs = (run for run in records.runs if not records.is_under_way(run))
     return tuple(run for run in runs if size_of(records.layout.journal(run)) <= 0)
 
 

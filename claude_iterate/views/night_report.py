@@ -1,8 +1,4 @@
-"""The morning report of a task as a typed document: how it ended, proof, what was asked, what was done, money, time.
-
-It reads the stories of all runs that worked on the task, or of one, and counts with the sums of `history`: no figure
-here is made in a second way.
-"""
+"""The morning report of a task, or of one of its runs, as a typed document. It counts with the sums of `history`."""
 
 from __future__ import annotations
 
@@ -12,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from claude_iterate.core.events.enums import ENDINGS
 from claude_iterate.core.fingerprints import checksum, open_boxes
@@ -22,20 +19,10 @@ from claude_iterate.project.ignored import ignore_rules, ignores
 from claude_iterate.views import history_view
 from claude_iterate.views.history_view import RunHistory, Total, total
 from claude_iterate.views.iteration_rows import Row
-from claude_iterate.views.run_view import RunView, newer_journal, nothing_to_show, run_view
-from claude_iterate.views.story import EvidenceView, PastWait, RunRecords
+from claude_iterate.views.run_view import RunView, nothing_to_show, run_view
+from claude_iterate.views.story import EvidenceView, RunRecords, Story, WaitView
 from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.layout import Layout
-
-
-class WaitView(msgspec.Struct, frozen=True, rename="camel"):
-    """A wait of the run: what for, from when to when. `ended` is null while it lasts."""
-
-    why: str
-    began: str
-    ended: str | None
-    duration: float
-    by: str
 
 
 class RunOfTask(msgspec.Struct, frozen=True, rename="camel"):
@@ -118,13 +105,10 @@ def night_report(layout: Layout, run: str | None, at: float) -> NightReport:
         instructions_missing=missing,
         iterations=rows,
         total=total(histories),
-        waits=tuple(_wait(wait, at) for story in stories for wait in story.waits),
+        waits=tuple(wait for story in stories for wait in _waits(story, at)),
         waited=round(sum(history.waited for history in histories), 3),
-        proofs=tuple(proof for story in stories for proof in story.proofs.all),
-        warnings=(
-            *(newer for history in histories if (newer := newer_journal(layout, history.id))),
-            *(what.text for story in stories for what in story.recent if what.event == "Warned"),
-        ),
+        proofs=tuple(proof for story in stories for proof in story.proofs),
+        warnings=tuple(what.text for story in stories for what in story.recent if what.event == "Warned"),
         diffstat=whole,
         diffstats=each,
         written=moment(at),
@@ -143,15 +127,12 @@ def _sentence(view: RunView) -> str:
     if view.state == "running":
         number = f", iteration {view.iteration}" if view.iteration else ""
         return f"The run is under way: {view.condition}{number}."
-    if view.state == "unfinished":
-        return "The run was killed before its end."
     return view.cause if view.cause.endswith((".", "!", "?")) else f"{view.cause}."
 
 
-def _wait(wait: PastWait, at: float) -> WaitView:
-    ended = moment(wait.ended) if wait.ended is not None else None
-    took = (wait.ended if wait.ended is not None else at) - wait.began
-    return WaitView(wait.why, moment(wait.began), ended, round(max(0.0, took), 3), wait.by)
+def _waits(story: Story, at: float) -> list[WaitView]:
+    so_far = round(story.waited_by(at) - story.waited, 3)
+    return [wait if wait.ended is not None else replace(wait, duration=so_far) for wait in story.waits]
 
 
 def _instructions(path: Path, given: str) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from pathlib import Path
 from typing import Any
@@ -9,16 +10,13 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from claude_iterate.core.events.run import JOURNAL_FORMAT
 from claude_iterate.core.formats import one_line
 from claude_iterate.core.rules.next_steps import rename_workspace
-from claude_iterate.core.state.run_state import RunState
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.views.history_view import Total
-from claude_iterate.views.story import Now, Story
+from claude_iterate.views.story import Now, RunRecords, Story
 from claude_iterate.workspace import journal_reader
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.run_folder import run_lock
 from claude_iterate.workspace.run_summary import RunSummary, summarise
 
 
@@ -52,7 +50,9 @@ class JournalView(msgspec.Struct, frozen=True, rename="camel"):
 def run_view(layout: Layout, story: Story, at: float | None = None) -> RunView:
     """A run as it is. `at`: it holds the lock of its workspace, and this is the moment."""
     state, over = story.state, story.state.finished is not None
-    view = replace(_summary(layout, story.run, state, at is not None and not over), warnings=warnings(story))
+    view = summarise(RunView, story.run, state, at is not None and not over, warnings=warnings(story))
+    if state.started is not None:  # the workspace may have another name since
+        view = replace(view, next=rename_workspace(view.next, state.started.workspace, layout.name))
     if over or story.last is None:
         return view
     until = at if at is not None else story.last.at
@@ -65,24 +65,13 @@ def warnings(story: Story) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one_line(f"{one.text} {one.hint}") for one in story.warnings))
 
 
-def _summary(layout: Layout, run: str, state: RunState, running: bool) -> RunView:
-    """For the name that the workspace has now."""
-    view = summarise(RunView, run, state, running)
-    before = state.started.workspace if state.started is not None else layout.name
-    return replace(view, next=rename_workspace(view.next, before, layout.name))
-
-
 def runs(layout: Layout) -> RunsView:
     """Every run that has begun."""
-    held = run_lock.holder(layout.lock)
     found = []
-    ids = layout.run_ids()
-    under_way = (held.run or ids[-1] if ids else "") if held is not None else ""
-    for run in ids:
-        state = journal_reader.fold_journal(layout, run)
-        if state.started is not None:
-            running = under_way == run and state.finished is None
-            view = _summary(layout, run, state, running)
+    for run in layout.run_ids():
+        records = RunRecords(layout)  # of each run only what is shown stays in memory
+        if records.story(run).started is not None:
+            view = run_view(layout, records.story(run), time.time() if records.is_under_way(run) else None)
             found.append(replace(view, log=str(layout.folder / view.log) if view.log else ""))
     return RunsView(layout.name, tuple(found), tuple(map(str, layout.logs())))
 
@@ -119,19 +108,8 @@ def log_of(layout: Layout, run: str | None = None) -> Path | None:
         path = log_of(layout, newest) if newest is not None else None
         return path if path is not None and path.is_file() else next(reversed(layout.logs()), None)
     started = journal_reader.beginning(layout.journal(run))
-    # Joined, so that a log named without its folder is found as well.
-    return layout.folder / started.log if started is not None and started.log else None
-
-
-def newer_journal(layout: Layout, run: str) -> str:
-    """What to know of a journal that a newer version wrote; empty for any other."""
-    try:
-        found = journal_reader.format_of(layout.journal(run))
-    except OSError:
-        return ""
-    wrote = f"A newer version of claude-iterate wrote the journal of run {run} (format {found})."
-    left_out = "What this version does not know is left out here. Install that version to see all of it."
-    return f"{wrote} {left_out}" if found > JOURNAL_FORMAT else ""
+    # By its name: the workspace may have been moved or restored under another one.
+    return layout.folder / Path(started.log).name if started is not None and started.log else None
 
 
 def short_id(identity: str) -> str:

@@ -9,7 +9,7 @@ import msgspec
 
 from claude_iterate.core.formats import plain, typed_duration
 from claude_iterate.core.redact import mask_setting, mask_value
-from claude_iterate.core.settings.declared import Setting, Settings, catalogue
+from claude_iterate.core.settings.declared import Setting, catalogue, value_of
 from claude_iterate.core.settings.layers import Resolved
 
 
@@ -75,14 +75,6 @@ def changed_settings(resolved: Resolved) -> tuple[SettingView, ...]:
         for key in catalogue()
         if value_of(resolved.settings, key) != catalogue()[key].default
     )
-
-
-def value_of(settings: Settings, key: str) -> Any:
-    """The value of a dotted key."""
-    value: Any = settings
-    for name in key.split("."):
-        value = getattr(value, name)
-    return value
 
 
 def _origin(resolved: Resolved, key: str) -> str:

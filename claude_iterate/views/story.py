@@ -37,8 +37,6 @@ from claude_iterate.workspace.run_summary import ChangeView, changes
 
 RECENT = 200
 """How many of the last things that happened are kept."""
-_WAITS = 200
-_PROOFS = 100
 _WARNINGS = 20
 _END = 256 * 1024
 """Bytes at the end of a journal without an end that are read whole."""
@@ -57,14 +55,14 @@ class Happening(msgspec.Struct, frozen=True):
     text: str
 
 
-class PastWait(msgspec.Struct, frozen=True):
-    """A wait: what for, when it began, until when it was planned, when it ended (None: it is under way) and by what."""
+class WaitView(msgspec.Struct, frozen=True, rename="camel"):
+    """A wait of the run: what for, from when to when. `ended` is null while it lasts."""
 
     why: str
-    began: float
-    until: float
-    ended: float | None = None
-    by: str = ""
+    began: str
+    ended: str | None
+    duration: float
+    by: str
 
 
 class Now(msgspec.Struct, frozen=True, rename="camel"):
@@ -86,12 +84,14 @@ class Story:
         self.run = run
         self.state = RunState()
         self.rows = IterationRows(run)
-        self.proofs = Proofs(run)
-        self.waits: deque[PastWait] = deque(maxlen=_WAITS)
+        self.proofs: deque[EvidenceView] = deque(maxlen=RECENT)
+        self.waits: deque[WaitView] = deque(maxlen=RECENT)
         self.wait_count = 0
         self.waited = 0.0
         """Seconds of all waits that are over."""
         self.warnings: deque[events.Warned] = deque(maxlen=_WARNINGS)
+        self._wait_began: float | None = None
+        """When the wait under way began."""
         self.said = ""
         """Claude's last words, as far as the journal has them."""
         self.heard_at = 0.0
@@ -110,34 +110,46 @@ class Story:
         before, event = self.state, entry.event
         after = self.state = reduce(before, entry)
         self.rows.take(entry, before, after)
-        self.proofs.take(event, before)
         self.last = entry
         if type(event) in _HEARD:
             self.heard_at = entry.at
         match event:
-            case events.Said() if not event.error and not event.parent:
+            case events.AssistantText() if not event.error and not event.parent:
                 self.said = event.text
             case events.WaitStarted():
-                self.waits.append(PastWait(event.why, entry.at, event.until))
+                self.waits.append(WaitView(event.why, moment(entry.at), None, 0.0, ""))
                 self.wait_count += 1
+                self._wait_began = entry.at
             case events.WaitEnded():
                 self._end_wait(entry.at, event.by)
             case events.RunFinished():
                 self._end_wait(entry.at, "end")
             case events.Warned():
                 self.warnings.append(event)
+            case events.VerificationStarted():
+                green = before.claim.checked.checks[: event.green] if before.claim.checked is not None else ()
+                known = tuple(map(_check, green))  # they need not run again
+                dry_run, purpose = before.run.dry_run, before.run.purpose
+                self.proofs.append(EvidenceView(self.run, event.claim, checks=known, dry_run=dry_run, purpose=purpose))
+            case events.CheckFinished() | events.ReviewFinished() | events.VerificationFinished() if self.proofs:
+                self.proofs[-1] = _add_to_proof(self.proofs[-1], event)
         if is_worth_a_line(event):
             self._recent.append((entry, before, after))
 
     def _end_wait(self, at: float, by: str) -> None:
-        self.waited = self.waited_by(at)
-        if self.waits and self.waits[-1].ended is None:
-            self.waits[-1] = replace(self.waits[-1], ended=at, by=by)
+        if self._wait_began is not None:
+            took = max(0.0, at - self._wait_began)
+            self.waits[-1] = replace(self.waits[-1], ended=moment(at), duration=round(took, 3), by=by)
+            self.waited, self._wait_began = self.waited + took, None
+
+    @property
+    def last_proof(self) -> EvidenceView | None:
+        """The last verification; None when there was none."""
+        return self.proofs[-1] if self.proofs else None
 
     def waited_by(self, at: float) -> float:
         """Seconds of all waits up to the moment `at`; one under way has lasted until then."""
-        open_wait = self.waits[-1] if self.waits and self.waits[-1].ended is None else None
-        return self.waited + (max(0.0, at - open_wait.began) if open_wait is not None else 0.0)
+        return self.waited + (max(0.0, at - self._wait_began) if self._wait_began is not None else 0.0)
 
     @property
     def recent(self) -> list[Happening]:
@@ -167,10 +179,6 @@ class Story:
         took = round(elapsed - since, 3) if tool is not None else None
         name = headline(tool) if tool is not None else None
         return Now(self.state.iteration, name, took, round(max(0.0, at - heard), 3))
-
-
-_LOOKED_AT = 3
-"""Journals in which the evidence of the last verification may be."""
 
 
 class RunRecords:
@@ -211,16 +219,11 @@ class RunRecords:
         return None
 
     def evidence(self, about: Metadata) -> EvidenceView | None:
-        """The newest evidence since the last reset: of the newest run, or of the run that the metadata names. The
-        number of runs does not matter: it costs the same after a thousand. A dry run is no evidence, and a `verify`
-        that judged nothing leaves what stood before."""
+        """The newest evidence since the last reset: of the newest run, or of the run that the metadata names. A dry run
+        is no evidence, and a `verify` that judged nothing leaves what stood before."""
         newest = self.newest()
-        runs = [newest.run] if newest is not None else []
-        if about.verified_by in self.runs:
-            # A run that goes on with a killed one may have taken over its proof: then the evidence is there.
-            at = self.runs.index(about.verified_by)
-            runs += reversed(self.runs[max(0, at + 1 - _LOOKED_AT) : at + 1])
-        proofs = (self.story(run).proofs.last for run in runs if run > about.reset_after)
+        runs = [newest.run if newest is not None else "", about.verified_by]
+        proofs = (self.story(run).last_proof for run in runs if run in self.runs and run > about.reset_after)
         found = [proof for proof in proofs if proof is not None and not proof.dry_run]
         counts = (one for one in found if one.is_judged or one.purpose == "run" or self.is_under_way(one.run))
         return next(counts, found[0] if found else None)
@@ -231,7 +234,7 @@ class CheckView(msgspec.Struct, frozen=True, rename="camel"):
     same as before, although nothing changed. `gone` are files of the check that existed when the run began."""
 
     command: str
-    exit_code: int | None
+    code: int | None = msgspec.field(name="exitCode")
     duration: float
     output: str
     cut: str
@@ -277,8 +280,6 @@ class EvidenceView(msgspec.Struct, frozen=True, rename="camel"):
     purpose: str = "run"
     """run, or verify, which needs no claim."""
     changes: tuple[ChangeView, ...] = ()
-    wavered: bool = False
-    """The review says yes after saying no, and nothing changed in between."""
 
     @property
     def is_judged(self) -> bool:
@@ -301,42 +302,23 @@ def verdict(proof: EvidenceView) -> tuple[str, Tone]:
     return ("the task is done", "good") if proof.passed else ("the task is not done", "bad")
 
 
-class Proofs:
-    """The verifications of one run, folded event by event; the last ones are kept."""
-
-    def __init__(self, run: str) -> None:
-        self._run = run
-        self.all: deque[EvidenceView] = deque(maxlen=_PROOFS)
-
-    @property
-    def last(self) -> EvidenceView | None:
-        """The last verification; None when there was none."""
-        return self.all[-1] if self.all else None
-
-    def take(self, event: events.Event, before: RunState) -> None:
-        """One more event, and the state before it."""
-        found, run = self.last, before.run
-        match event:
-            case events.VerificationStarted():
-                green = before.claim.checked.checks[: event.green] if before.claim.checked is not None else ()
-                known = tuple(map(_check, green))  # they need not run again
-                self.all.append(
-                    EvidenceView(self._run, event.claim, checks=known, dry_run=run.dry_run, purpose=run.purpose)
-                )
-            case events.CheckFinished() if found is not None:
-                self.all[-1] = replace(found, checks=(*found.checks, _check(event)))
-            case events.ReviewFinished() if found is not None:
-                self.all[-1] = replace(found, review=msgspec.convert(event, ReviewView, from_attributes=True))
-            case events.VerificationFinished() if found is not None:
-                self.all[-1] = replace(
-                    found,
-                    passed=None if found.dry_run else event.passed,
-                    checks=tuple(replace(check, flaky=check.command in event.flaky) for check in found.checks),
-                    wavered=event.wavered,
-                    findings=event.findings,
-                    tree=event.tree,
-                    changes=changes(event.changes),
-                )
+def _add_to_proof(
+    proof: EvidenceView, event: events.CheckFinished | events.ReviewFinished | events.VerificationFinished
+) -> EvidenceView:
+    """The verification after one more event of it."""
+    match event:
+        case events.CheckFinished():
+            return replace(proof, checks=(*proof.checks, _check(event)))
+        case events.ReviewFinished():
+            return replace(proof, review=msgspec.convert(event, ReviewView, from_attributes=True))
+    return replace(
+        proof,
+        passed=None if proof.dry_run else event.passed,
+        checks=tuple(replace(check, flaky=check.command in event.flaky) for check in proof.checks),
+        findings=event.findings,
+        tree=event.tree,
+        changes=changes(event.changes),
+    )
 
 
 def _check(check: events.CheckFinished) -> CheckView:

@@ -1,26 +1,21 @@
-"""A workspace that is being watched: its newest run is followed as it grows, and shown as lines.
-
-The lines are the same for the full screen of `watch` and for plain output; the dashboard shows the same words.
-"""
+"""A workspace that is being watched: its newest run, followed as it grows, in the words of `watch` and dashboard."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import msgspec
 from msgspec.structs import replace
 
-from claude_iterate.core.events import LimitReported
-from claude_iterate.core.formats import age, clip, cost, duration, one_line, plural
+from claude_iterate.core.formats import age, clip, cost, duration, moment, one_line
 from claude_iterate.core.rules import breaker
 from claude_iterate.core.rules.endings import with_words
-from claude_iterate.core.rules.next_steps import continue_command, rename_workspace
+from claude_iterate.core.rules.next_steps import KILLED, continue_command, rename_workspace
 from claude_iterate.core.sanitize import sanitize_terminal
 from claude_iterate.core.settings.modes import stop_settings
 from claude_iterate.core.state.condition import condition, items_done, recorded_settings
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.tones import Line, Tone, state_words, tone, tone_of_line
-from claude_iterate.text.run_lines import words_for
+from claude_iterate.text import local_times
+from claude_iterate.text.run_lines import WAITS
 from claude_iterate.views.settings_view import short_count
 from claude_iterate.views.story import Story
 from claude_iterate.views.workspace_view import COPIED, state_of
@@ -30,22 +25,17 @@ from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import notes, run_lock
 
 _BAR = 20
-_SPARKS = "▁▂▃▄▅▆▇█"
-_SPARKS_SHOWN = 40
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """What was seen of a workspace. `story` is None when it never ran; `gone`: its folder was deleted; `cursor` are the
-    bytes of the journal that were read, `share` the part of it, from 0 to 1; `stands` is the word of `list` for a
-    workspace that does not run, and how it is known that its task is done."""
+    """What was seen of a workspace. `story` is None when it never ran; `gone`: its folder was deleted; `stands` is the
+    word of `list` for a workspace that does not run, and how it is known that its task is done."""
 
     name: str
     story: Story | None = None
     alive: bool = False
     notes: int = 0
     gone: bool = False
-    cursor: int = 0
-    share: float = 1.0
     stands: tuple[str, str | None] = ("", None)
 
     @property
@@ -56,12 +46,12 @@ class Seen(msgspec.Struct, frozen=True):
             return "gone"
         if self.story is None or self.story.started is None:
             return "starting" if self.alive else "new" if self.story is None else "unreadable"
-        return self.stands[0] if self._stands_for_it else condition(self.story.state, alive=self.alive)
+        return self.stands[0] or condition(self.story.state, alive=self.alive)
 
     @property
     def known_by(self) -> str | None:
         """How it is known that a completed task is done."""
-        if self._stands_for_it:
+        if self.stands[0]:
             return self.stands[1]
         finished = self.story.state.finished if self.story is not None and not self.alive else None
         return finished.known_by if finished is not None else None
@@ -76,19 +66,13 @@ class Seen(msgspec.Struct, frozen=True):
         """Its condition as `list` has it."""
         return state_words(self.condition, self.known_by)
 
-    @property
-    def _stands_for_it(self) -> bool:
-        started = self.story.started if self.story is not None else None
-        return bool(self.stands[0]) and not self.alive and started is not None and not started.dry_run
-
 
 class WatchedWorkspace:
-    """Follows one workspace over all its runs, or with `run` that one. `steps`: see `JournalFollower.entries`."""
+    """Follows one workspace over all its runs, or with `run` that one."""
 
-    def __init__(self, layout: Layout, run: str = "", steps: int = 0) -> None:
+    def __init__(self, layout: Layout, run: str = "") -> None:
         self.layout = layout
         self._run = run
-        self._steps = steps
         self._journal: JournalFollower | None = None
         self._story = Story("")
 
@@ -110,66 +94,53 @@ class WatchedWorkspace:
         if run and run != self._story.run:
             self._journal, self._story = JournalFollower(layout.journal(run), WHOLE), Story(run)
         seen = Seen(layout.name, alive=holder is not None and self._run in {"", held}, notes=len(notes.names(layout)))
-        if (journal := self._journal) is None:
+        if self._journal is None:
             return seen
-        self._story.take_all(journal.entries(self._steps))
-        seen = replace(seen, story=self._story, cursor=journal.cursor, share=journal.share)
-        if seen.alive or self._run:
+        self._story.take_all(self._journal.entries())
+        seen = replace(seen, story=self._story)
+        if seen.alive or self._run or self._story.state.run.dry_run:
             return seen
         stands = state_of(layout)
         return replace(seen, stands=(stands.state, stands.known_by) if stands is not None else ("damaged", None))
 
 
-class Summary(msgspec.Struct, frozen=True):
-    """One workspace in a list, as words."""
-
-    name: str
-    condition: str
-    doing: str = ""
-    progress: str = ""
-    iteration: str = ""
-    elapsed: str = ""
-    cost: str = ""
+COLUMNS = ("WORKSPACE", "STATE", "NOW", "ITEMS", "ITERATION", "TIME", "COST")
 
 
-def summary(seen: Seen, at: float) -> Summary:
-    """A row for it."""
+def row(seen: Seen, at: float) -> list[str]:
+    """The workspace in a list: a cell for each of the columns."""
     story = seen.story
     if story is None or story.started is None:
-        return Summary(seen.name, seen.words)
+        return [seen.name, seen.words, *[""] * (len(COLUMNS) - 2)]
     items = items_done(story.state) if seen.condition != "new_task" else None
-    return Summary(
-        seen.name,
-        seen.words,
-        "".join(activity(seen, at)),
-        f"{items.completed}/{items.total}" if items is not None else "",
-        iteration(story.state),
-        age(run_time(seen, at)),
-        cost_so_far(story.state),
-    )
+    done = f"{items.completed}/{items.total}" if items is not None else ""
+    number, took, paid = iteration(story.state), age(run_time(seen, at)), cost_so_far(story.state)
+    return [seen.name, seen.words, "".join(activity(seen, at)), done, number.removeprefix("iteration "), took, paid]
 
 
 def lines(seen: Seen, at: float, columns: int, most: int) -> list[Line]:
     """The whole picture of one workspace, at most this many lines, each fitted to the columns."""
     story = seen.story
     if story is None or story.started is None:
-        return [replace(_without_story(seen), text=clip(_without_story(seen).text, columns))]
-    head = [*_head(seen, story, at), *(Line(line, dim=True) for line in _figures(seen, story, at))]
-    room = max(0, most - len(head) - 1)
-    recent = story.recent[-room:] if room else []
-    happened = [Line(f"{one.clock}  {one.text}", tone_of_line(one.text)) for one in recent]
-    return [replace(line, text=clip(sanitize_terminal(line.text), columns)) for line in [*head, Line(""), *happened]]
+        shown = [without_story(seen)]
+    else:
+        head = [*_head(seen, story, at), *(Line(line, dim=True) for line in _figures(seen, story, at)), Line("")]
+        recent = story.recent[-max(1, most - len(head)) :]
+        shown = [*head, *(Line(f"{one.clock}  {one.text}", tone_of_line(one.text)) for one in recent)]
+    return [replace(line, text=clip(sanitize_terminal(line.text), columns)) for line in shown[:most]]
 
 
-def _without_story(seen: Seen) -> Line:
+def without_story(seen: Seen) -> Line:
+    """What there is to say of a workspace without a run that can be shown."""
     match seen.condition:
         case "gone":
             return Line("The folder of this workspace is gone.")
         case "new":
             return Line(f"It never ran. Begin: claude-iterate run {seen.name}")
         case "unreadable":
-            lost = f"The journal of its last run has lost its beginning. Its log: claude-iterate logs {seen.name}"
-            return Line(lost, "bad")
+            run = seen.story.run if seen.story is not None else ""
+            log = f"claude-iterate logs {seen.name} --run {run}"
+            return Line(f"The journal of run {run} has lost its beginning. Its log: {log}", "bad")
     return Line("It is about to begin.")
 
 
@@ -200,27 +171,37 @@ def ending(seen: Seen) -> tuple[str, str]:
         if seen.condition == "copy":
             return COPIED, f"claude-iterate reset {seen.name}"
         step = rename_workspace(continue_command(story.state), story.started.workspace, seen.name)
-        return "The run was killed: its journal has no end.", step
+        return f"{KILLED}.", step
     ended = with_words(story.state.finished, story.state)
     since = seen.condition not in (condition(story.state, alive=False), "planned")
     return f"Its last run: {ended.cause}" if since else ended.cause, "" if seen.condition == "new_task" else ended.next
 
 
 def _figures(seen: Seen, story: Story, at: float) -> list[str]:
-    """What it cost and did, how far its windows are used, and as `show` has them the breaker's counters and the notes
-    that the next iteration finds."""
-    rows, state, work = story.rows.every(), story.state, story.state.work
-    found = [f"Cost: {cost_so_far(state)} {sparks([row.known_cost_usd for row in rows])}".rstrip()]
-    if used := state.spent.tokens.total:
-        found.append(f"Tokens: {short_count(used)} {sparks([float(row.tokens.total) for row in rows])}".rstrip())
-    if work.files_changed or work.commits:
-        found.append(f"Work: {plural(work.files_changed, 'changed file')}, {plural(work.commits, 'commit')}")
-    for name, window in state.waiting.windows.items():
-        resets = f", resets in {age(left)}" if (left := (window.resets_at or 0.0) - at) > 0 else ""
-        found.append(f"Window {name.replace('_', ' ')}: {window_use(window)}{resets}")
-    if counts := [f"{name} {now}/{most}" for name, now, most in breaker_counters(story)]:
-        found.append(f"Breaker: {' · '.join(counts)}")
-    return [*found, f"Notes: {plural(seen.notes, 'note')} waiting"] if seen.notes else found
+    """What it cost and did, how far its windows are used, and the breaker's counters."""
+    found = [" · ".join(f"{name}: {text}" for name, text in figures(story, seen.notes))]
+    found += [f"Window {name}: {used}" for name, used in windows(story, at)]
+    counts = [f"{name} {now}/{most}" for name, now, most in breaker_counters(story)]
+    return [*found, f"Breaker: {' · '.join(counts)}"] if counts else found
+
+
+def figures(story: Story, notes_waiting: int) -> list[tuple[str, str]]:
+    """What a run cost and did so far, and how many notes the next iteration finds; what there is none of is left
+    out."""
+    state, work, context = story.state, story.state.work, story.state.session.context
+    tools = sum(row.tools for row in story.rows.every())
+    found = {
+        "Cost": "none: a dry run" if state.run.dry_run else cost_so_far(state),
+        "Tokens": "" if state.run.dry_run else short_count(state.spent.tokens.total),
+        "Iterations": str(state.iterations),
+        "Notes waiting": str(notes_waiting),
+        "Files changed": str(work.files_changed),
+        "Commits": str(work.commits),
+        "Tool calls": str(tools),
+        "Waits": f"{story.wait_count} ({duration(story.waited)})" if story.wait_count else "",
+        "Context": f"{100 * context:.0f} %" if context else "",
+    }
+    return [(name, text) for name, text in found.items() if text not in {"", "0"}]
 
 
 def breaker_counters(story: Story) -> list[tuple[str, int, int]]:
@@ -237,7 +218,7 @@ def activity(seen: Seen, at: float) -> tuple[str, str]:
         return "", ""
     state, now = story.state, story.now(at)
     if state.wait is not None:
-        return words_for(state.wait.why).sentence, f": {age(state.wait.until - at)} left"
+        return WAITS.get(state.wait.why, state.wait.why), f": {age(state.wait.until - at)} left"
     if now.tool is not None:
         return one_line(now.tool), f" ({age(now.tool_duration or 0.0)})"
     if state.call is None:
@@ -250,9 +231,15 @@ def cost_so_far(state: RunState) -> str:
     return cost(state.spent.cost_usd, state.spent.at_least)
 
 
-def window_use(window: LimitReported) -> str:
-    """How much of a usage window is used: `62 % used`."""
-    return f"{100 * window.utilization:.0f} % used" if window.utilization is not None else window.status
+def windows(story: Story, at: float) -> list[tuple[str, str]]:
+    """How much of each usage window is used: `five hour`, `62 % used, resets 16:05`."""
+    found = []
+    for name, window in story.state.waiting.windows.items():
+        used = f"{100 * window.utilization:.0f} % used" if window.utilization is not None else window.status
+        resets_at = window.resets_at or 0.0
+        resets = f", resets {local_times.day_and_time(moment(resets_at), at)}" if resets_at > at else ""
+        found.append((name.replace("_", " "), used + resets))
+    return found
 
 
 def iteration(state: RunState) -> str:
@@ -273,24 +260,11 @@ def time_left(story: Story) -> str:
     """How long the rest may take, from the items that finished iterations of this run have done; `not known` when that
     says nothing. Waits and pauses do not count."""
     rows = [(row.progress, row.duration) for row in story.rows.ended if row.progress is not None]
-    items, started = items_done(story.state), story.started
-    if items is None or not rows or started is None:
+    items = items_done(story.state)
+    if items is None or not rows:
         return "not known"
-    before = 0
-    if started.carried.iterations or story.rows.ended[0].number != 1:
-        # How many were done before the first one is not known: it only says where the others began.
-        before, rows = rows[0][0].completed, rows[1:]
-    done = rows[-1][0].completed - before if rows else 0
-    left = items.total - items.completed
+    # How many were done before the first one is not known: it only says where the others began.
+    done, left = rows[-1][0].completed - rows[0][0].completed, items.total - items.completed
     if done <= 0 or left < 0:
         return "not known"
-    return f"about {duration(left * sum(took for _, took in rows) / done)}"
-
-
-def sparks(values: Sequence[float]) -> str:
-    """A small chart in a line of text; the last values."""
-    shown = values[-_SPARKS_SHOWN:]
-    top = max(shown, default=0.0)
-    if top <= 0 or len(shown) < 2:
-        return ""
-    return "".join(_SPARKS[min(len(_SPARKS) - 1, int(value / top * len(_SPARKS)))] for value in shown)
+    return f"about {duration(left * sum(took for _, took in rows[1:]) / done)}"

@@ -8,18 +8,17 @@ from collections.abc import Callable, Iterator
 from typing import Literal
 
 from claude_iterate.core import formats
-from claude_iterate.core.rules.endings import WAVERED
 from claude_iterate.core.tones import UNPROVEN, Line, state_words, tone
 from claude_iterate.system.files import near
-from claude_iterate.text import local_times, run_lines
-from claude_iterate.text.proof_lines import CUTS, SHOWN, describe_changes, requirements_met, tail, verdict_words
+from claude_iterate.text import local_times
+from claude_iterate.text.proof_lines import SHOWN, check_result, describe_changes, review_result, tail
+from claude_iterate.text.run_lines import WAITS
 from claude_iterate.views.history_view import lost_journals, work_line
 from claude_iterate.views.run_view import RunView
 from claude_iterate.views.settings_view import as_words, short_count
 from claude_iterate.views.story import EvidenceView, verdict
 from claude_iterate.views.workspace_view import WorkspaceView
 from claude_iterate.workspace.run_folder.run_lock import Holder
-from claude_iterate.workspace.run_summary import CurrentWait
 
 _TOOL = 80
 """Characters of what Claude is doing."""
@@ -100,19 +99,14 @@ def _state(view: WorkspaceView, now: float) -> Iterator[Line]:
     if run is None:
         return
     proof = view.proof
-    if (
-        run.reason
-        and proof is not None
-        and proof.purpose == "verify"
-        and proof.passed is not None
-        and proof.run > run.id
-    ):
+    judged_since = proof is not None and proof.purpose == "verify" and proof.passed is not None and proof.run > run.id
+    if run.reason and proof is not None and judged_since:
         yield Line(f"  The last run ended as {run.reason}; verify has found since: {verdict(proof)[0]}")
     elif run.reason:
         yield Line(f"  Ended: {run.reason}. {run.cause}")
     # The last iteration's error is news only if the run did not end with it.
     error = "" if run.last_error.partition(": ")[2] in f"{run.detail}\n{run.cause}" else run.last_error
-    tampering = describe_changes(run.changes) if run.changes else ""
+    tampering = describe_changes(run.changes)
     evidence = run.detail if run.cause.endswith("...") else ""
     here = f" show {view.name}"  # the advice that led to this page
     advice = [line for line in run.advice.splitlines() if not line.endswith(here)]
@@ -128,11 +122,7 @@ def _status(view: WorkspaceView, now: float) -> str:
     if view.status == "running":
         who = view.running_now or Holder()
         since = f"began {local_times.when(who.started, now)}" if who.started else "began a moment ago"
-        doing = _waiting_words(run.waiting, now) if run and run.waiting else view.state
-        exactly = f", {doing}" if doing != "running" else ""
-        if run and run.paused and doing != "paused":
-            busy = run.condition == "running" and run.iteration
-            exactly += ", pauses after this iteration" if busy else ", paused"
+        exactly = f", {view.state}" if view.state != "running" else ""
         return f"running now (pid {who.pid or 'unknown'}, {since}){exactly}"
     if view.copy_of is not None:
         return f"a copy of a workspace that is running now (pid {view.copy_of.pid})"
@@ -144,29 +134,23 @@ def _status(view: WorkspaceView, now: float) -> str:
     return state_words(view.state, view.known_by)
 
 
-def _waiting_words(wait: CurrentWait, now: float) -> str:
-    return f"waiting until {local_times.day_and_time(wait.until, now)} ({run_lines.words_for(wait.why).short})"
-
-
 def _now(run: RunView, at: float) -> str:
     """`iteration 3, Bash pytest for 12s, last sign of life 2s ago`."""
-    now = run.now
+    now, wait = run.now, run.waiting
     assert now is not None
-    if run.waiting is not None:
-        return _waiting_words(run.waiting, at)
+    pauses = "pauses after this iteration" if run.iteration else "paused"
+    then = f", {pauses}" if run.paused and run.condition != "paused" else ""
+    if wait is not None:
+        return f"waiting until {local_times.day_and_time(wait.until, at)}: {WAITS.get(wait.why, wait.why)}{then}"
     doing = f"{run.condition}, iteration {run.iteration}" if run.iteration else run.condition
     if run.condition == "running" and run.purpose == "run":
         doing = f"iteration {run.iteration}" if run.iteration else "between two iterations"
     parts = [doing]
     if now.tool is not None and now.tool_duration is not None:
-        parts.append(f"{formats.shorten(now.tool, _TOOL, '…')} for {_whole(now.tool_duration)}")
+        parts.append(f"{formats.shorten(now.tool, _TOOL, '…')} for {formats.age(now.tool_duration)}")
     if run.condition != "paused":
-        parts.append(f"last sign of life {_whole(now.silence)} ago")
-    return ", ".join(parts)
-
-
-def _whole(seconds: float) -> str:
-    return f"{int(seconds)}s" if seconds < 60 else formats.duration(seconds)
+        parts.append(f"last sign of life {formats.age(now.silence)} ago")
+    return ", ".join(parts) + then
 
 
 def _proof(proof: EvidenceView, view: WorkspaceView) -> Iterator[Line]:
@@ -181,21 +165,15 @@ def _proof(proof: EvidenceView, view: WorkspaceView) -> Iterator[Line]:
     claim = f", claim {proof.claim}" if proof.purpose == "run" else ""
     yield Line(f"Proof{before}: {words}", look, aside=f"(run {proof.run}{claim}{tree})")
     for check in proof.checks:
-        how = f"exit code {check.exit_code}" if check.exit_code is not None else CUTS.get(check.cut, "not run")
-        how += f", {formats.join_names(check.gone)} is gone" if check.gone and check.exit_code != 0 else ""
         flaky = ", flaky: it ended in another way before, and no file changed since" if check.flaky else ""
-        sign: Literal["good", "bad"] = "good" if check.exit_code == 0 else "bad"
-        yield Line(f"{check.command}: {how} ({formats.duration(check.duration)}){flaky}", sign=sign)
+        sign: Literal["good", "bad"] = "good" if check.code == 0 else "bad"
+        yield Line(f"{check.command}: {check_result(check)}{flaky}", sign=sign)
         if sign == "bad":
             yield from (Line(f"      {line}") for line in tail(check.output, SHOWN))
     review = proof.review
     if review is not None:
-        summary = f" - {review.summary}" if review.summary else ""
-        text = f"review: {verdict_words(review.verdict)}{requirements_met(review.requirements)}{summary}"
-        yield Line(text, sign="good" if review.verdict == "verified" else "bad")
+        yield Line(f"review: {review_result(review)}", sign="good" if review.verdict == "verified" else "bad")
         yield from (Line(f"      - {item}") for item in review.findings)
-    if proof.wavered:
-        yield Line(WAVERED, sign="warning")
 
 
 def _proof_before(view: WorkspaceView) -> str:
@@ -209,33 +187,18 @@ def _proof_before(view: WorkspaceView) -> str:
 
 
 def _progress(view: WorkspaceView) -> Iterator[Line]:
-    """As the report has it; without a report that counts, as the last run counted it. In the modes plan and build the
-    plan counts; what the report says beside it is its words."""
-    report, run = view.report, view.last_run
-    in_force = not (view.is_reset or view.report_of_task_before)
-    before = " of the task before" if view.report_of_task_before else ""
-    claims = report.text is not None and report.complete is True and (before or view.status != "completed")
-    refuted = before or (run is not None and run.reason == "completed")
-    if run is not None and run.plan is not None and run.progress is not None and in_force:
-        left = run.progress.total - run.progress.completed
-        yield Line(f"Progress: {run.progress.completed}/{run.progress.total} tasks of the plan")
+    """As `list` has it, and the last report."""
+    report, run, found = view.report, view.last_run, view.progress
+    if found is not None:
+        noun, of = ("task", " of the plan") if run is not None and run.plan is not None else ("item", "")
+        left = found.total - found.completed
+        yield Line(f"Progress: {found.completed}/{found.total} {noun}s{of}")
         if left > 0:
-            yield Line(f"  {formats.plural(left, 'task')} remaining")
-        if report.summary:
-            yield Line(f"  Last report: {formats.one_line(report.summary)}")
-    else:
-        if claims:
-            yield Line(f"Last report{before}: {report.text}")
-        if before and view.state != "new_task":
-            yield Line("  No run has worked on the task that the instructions describe now.")
-        if report.text is not None and not claims:
-            left = (report.total or 0) - (report.completed or 0)
-            yield Line(f"Progress{before}: {report.text}")
-            if report.total and left > 0:
-                yield Line(f"  {formats.plural(left, 'item')} remaining")
-        elif run is not None and run.progress is not None and not (claims and refuted) and not view.is_reset:
-            items = f"{run.progress.completed}/{run.progress.total} items"
-            yield Line(f"Progress{before}: {items}, as the last run counted them")
+            yield Line(f"  {formats.plural(left, noun)} remaining")
+    if report.text is not None:
+        yield Line(f"Last report{' of the task before' if view.report_of_task_before else ''}: {report.text}")
+    if view.report_of_task_before and view.state != "new_task":
+        yield Line("  No run has worked on the task that the instructions describe now.")
     for problem in report.problems:
         yield Line(f".status.json: {problem}", sign="warning")
 
@@ -278,16 +241,11 @@ def _last_run(view: WorkspaceView, now: float) -> Iterator[Line]:
     mode = f" ({run.mode} mode)" if run.mode != view.mode else ""
     mode += ", before the reset" if view.is_reset else ""
     yield _dim(f"{title}{mode}: {run.id}, began {local_times.when(run.started or '', now)}")
-    if run.plan is not None:
-        doing = f", {run.plan.doing} under way" if run.plan.doing else ""
-        yield _dim(f"  Plan: {run.plan.done} done{doing}, {run.plan.open} open")
     paid = formats.cost(run.cost_usd, run.cost_is_lower_bound)
     cost = f", {paid}" if run.cost_usd else ", cost not known" if run.cost_is_lower_bound else ""
-    # A run that goes on after a kill may have done more than its own limit.
-    most = f" of at most {run.max_iterations}" if run.max_iterations and run.iterations <= run.max_iterations else ""
-    noun = "iteration" if (run.max_iterations if most else run.iterations) == 1 else "iterations"
+    most = f" of at most {run.max_iterations}" if run.max_iterations else ""
     so_far = " so far" if run.now is not None else ""
-    yield _dim(f"  {run.iterations}{most} {noun}, {formats.duration(run.duration)}{cost}{so_far}")
+    yield _dim(f"  {formats.plural(run.iterations, 'iteration')}{most}, {formats.duration(run.duration)}{cost}{so_far}")
     if run.totals is not None and (work := work_line(run.totals)):
         yield _dim(f"  {work}")
     tokens = run.tokens

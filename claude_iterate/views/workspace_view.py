@@ -1,8 +1,5 @@
-"""How a workspace stands, its row in `list`, and all there is to know of it for `show`. Reads, never writes.
-
-The metadata, the lock and each journal are read once; only the newest journals are folded, so the cost does not grow
-with the number of runs. Everything that shows a workspace starts here.
-"""
+"""How a workspace stands, its row in `list`, and all there is to know of it for `show`. Only the newest journals are
+folded, so the cost does not grow with the number of runs."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ from claude_iterate.core.rules.breaker import counters
 from claude_iterate.core.rules.next_steps import rename_workspace
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import stop_settings
-from claude_iterate.core.state.condition import Progress, counted_items
+from claude_iterate.core.state.condition import CONDITIONS, KILLED, Progress, counted_items
 from claude_iterate.core.tones import UNPROVEN
 from claude_iterate.project.worktrees import remains
 from claude_iterate.text.ending_lines import next_run
@@ -37,19 +34,7 @@ from claude_iterate.workspace.run_summary import CurrentWait, PlanCounts, RunSum
 
 STATUSES = ("in_progress", "completed", "error", "running", "interrupted", "damaged")
 """The original's three words, and what they cannot say: running now, cut off by a crash, unreadable."""
-STATES = (
-    "new",
-    "new_task",
-    "starting",
-    "verifying",
-    "waiting",
-    "paused",
-    "stopping",
-    "killed",
-    "copy",
-    "unfinished",
-    "planned",
-)
+STATES = ("new", "new_task", "planned", *CONDITIONS, KILLED, "copy", "unfinished")
 """What `state` can say beside the words of `status` and the reasons."""
 _DONE = frozenset({"completed", "stagnation"})
 """Reasons after which the original says `completed`."""
@@ -66,11 +51,8 @@ class WorkspaceState(msgspec.Struct, frozen=True):
 
     @classmethod
     def load(cls, about: Metadata, records: RunRecords) -> WorkspaceState:
-        """Whether the workspace runs, and if not how its last run left it.
-
-        The lock and the journals are asked only if the metadata says `running`, as it is then as old as the start of
-        the run, or if there are runs that it does not know.
-        """
+        """Whether the workspace runs, and if not how its last run left it. Lock and journals are asked only if the
+        metadata says `running`, and is as old as the start of the run, or if there are runs that it does not know."""
         layout, said_running, run = records.layout, about.is_running, None
         if said_running or metadata.has_newer_runs(about, layout):
             about = refresh_from_journals(layout, about, lambda run: records.story(run).state)
@@ -93,12 +75,8 @@ class WorkspaceState(msgspec.Struct, frozen=True):
 
     @property
     def known_by(self) -> str | None:
-        """How it is known that a completed task is done: what the newer of the last `verify` and the last run that
-        worked says."""
-        if self.status != "completed":
-            return None
-        worked = self.about.run.completion or self.about.run
-        return (self.about.newer_verification or worked).known_by
+        """How it is known that a completed task is done: what the newer of the last `verify` and the last run says."""
+        return self.about.known_by if self.status == "completed" else None
 
     @property
     def report_is_old(self) -> bool:
@@ -176,6 +154,8 @@ class WorkspaceView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     running_now: Holder | None
     copy_of: Holder | None
     """The process and run of the workspace that this one is a copy of, if that is running."""
+    progress: Progress | None
+    """As in the list."""
     report: ReportView
     report_of_task_before: bool
     """The report is about instructions that have been replaced since."""
@@ -212,6 +192,7 @@ def workspace_view(project: Project, layout: Layout, at: float) -> WorkspaceView
     about, newest = found.about, records.newest()
     now = run_view.run_view(layout, newest, at if records.is_under_way(newest.run) else None) if newest else None
     last = _last(records, now, about)
+    log = run_view.log_of(layout)
     resolved, is_reset = project.settings_for(layout, about=about), last is not None and about.reset_after >= last.id
     return WorkspaceView(
         name=layout.name,
@@ -222,6 +203,7 @@ def workspace_view(project: Project, layout: Layout, at: float) -> WorkspaceView
         known_by=found.known_by,
         running_now=records.holder,
         copy_of=Holder(run_lock.pid_of(layout, about.run.id), run=about.run.id) if found.state == "copy" else None,
+        progress=_progress(found, layout),
         report=_report(layout, found),
         report_of_task_before=found.report_is_old,
         last_run=last,
@@ -239,7 +221,7 @@ def workspace_view(project: Project, layout: Layout, at: float) -> WorkspaceView
             path.name: path.exists()
             for path in (layout.instructions, layout.todo, layout.status, layout.metadata, layout.working)
         },
-        log=_log(layout, last),
+        log=str(log) if log is not None else None,
         without_journal=history_view.without_journal(records),
         merge=_merge(project, last),
     )
@@ -283,17 +265,6 @@ def _last(records: RunRecords, newest: RunView | None, about: Metadata) -> RunVi
         return last
     refuted = newest.id == about.verified_by > last.id and not newest.proven
     return replace(last, about_claim="", advice="", next=newest.next if refuted else "")
-
-
-def _log(layout: Layout, last: RunView | None) -> str | None:
-    """Where to read of the last run; where there was none, or its log is gone, the newest log there is."""
-    if last is not None and last.log:
-        # By its name: the workspace may have been moved or restored under another one.
-        own = layout.folder / Path(last.log).name
-        if own.is_file():
-            return str(own)
-    logs = layout.logs()
-    return str(logs[-1]) if logs else None
 
 
 def _report(layout: Layout, found: WorkspaceState) -> ReportView:
@@ -404,7 +375,7 @@ def _next(found: WorkspaceState, name: str) -> str | None:
     about = found.about
     if found.state == "copy":
         return f"claude-iterate reset {name}"
-    if found.status == "running" or (found.status == "completed" and about.newer_verification is not None):
+    if found.status == "running" or (found.status == "completed" and about.is_judged_since):
         return ""
     return rename_workspace(about.run.next, about.name, name) if about.run.next and about.name else about.run.next
 
@@ -417,8 +388,6 @@ def _progress(found: WorkspaceState, layout: Layout) -> Progress | None:
     refuted = found.state == "unfinished" and run.reason == "completed"
     if found.state == "new" or refuted or found.report_is_old:
         return None
-    if done and run.completion is not None:
-        return run.completion.progress
     if run.progress is not None or run.plan is not None:
         return run.progress
     reading = status_file.look(layout.status).reading  # the original kept no progress of its runs

@@ -2,10 +2,8 @@
 
 An archive may come from anywhere. Only files, folders and symlinks below one folder are taken out of it; a name that
 leads elsewhere, a hard link, a device or an absurd size makes us refuse all of it. A cut or damaged file is an
-ArchiveProblem, never a crash or a full memory.
-
-`tarfile.data_filter` is not used: it had five CVEs in 2025 (python/cpython#135034) and further bypasses since, and it
-judges one member at a time while others are already on the disk.
+ArchiveProblem, never a crash or a full memory. tarfile's own filter judges one member while others are on the disk
+already; here all have been judged before the first is written.
 """
 
 from __future__ import annotations
@@ -14,13 +12,14 @@ import contextlib
 import gzip
 import io
 import json
-import math
+import os
 import tarfile
 import tempfile
+import time
 import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from claude_iterate.errors import ArchiveProblem
 from claude_iterate.workspace.files import untrusted_files
@@ -40,40 +39,26 @@ NOT_OF_THE_WORK = frozenset({TOP, MANIFEST, PurePosixPath(".lock")})
 """What describes the archive, or belongs to the old place of the workspace."""
 
 
-def pack(folder: Path, name: str, manifest: bytes, file: IO[bytes]) -> tuple[set[PurePosixPath], list[str]]:
-    """Pack the folder under this name; returns what was packed, and what was left out because it has no content. The
-    manifest comes near the beginning, so that a list needs to read no further."""
+def pack(folder: Path, name: str, manifest: bytes, file: IO[bytes]) -> set[PurePosixPath]:
+    """Pack the folder under this name, and say what was packed. What has no content (pipes, sockets, devices) is left
+    out. The manifest comes first, so that a list needs to read no further."""
     packed: set[PurePosixPath] = set()
-    left_out: list[str] = []
+
+    def choose(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
+        # A file with two names is packed as two files: no archive of ours has hard links.
+        tar.inodes.clear()  # type: ignore[attr-defined]
+        inside = PurePosixPath(member.name).relative_to(name)
+        if inside in NOT_OF_THE_WORK - {TOP} or not _has_content(member):
+            return None
+        packed.add(inside)
+        return member
+
     with tarfile.open(fileobj=file, mode="w:gz", compresslevel=6) as tar:
-        top = tar.gettarinfo(folder, name)
-        tar.addfile(top)
         about = tarfile.TarInfo(f"{name}/{MANIFEST}")
-        about.size, about.mtime = len(manifest), top.mtime
+        about.size, about.mtime = len(manifest), time.time()
         tar.addfile(about, io.BytesIO(manifest))
-        for path in _all_below(folder):
-            inside = PurePosixPath(path.relative_to(folder))
-            if inside in NOT_OF_THE_WORK:
-                continue
-            # A file with two names is packed as two files: no archive of ours has hard links.
-            tar.inodes.clear()  # type: ignore[attr-defined]
-            member: tarfile.TarInfo | None = tar.gettarinfo(path, f"{name}/{inside}")
-            if member is None or not _has_content(member):
-                left_out.append(str(inside))
-                continue
-            with path.open("rb") if member.isreg() else contextlib.nullcontext() as content:
-                tar.addfile(member, content)
-            packed.add(inside)
-    return packed, left_out
-
-
-def _all_below(folder: Path) -> Iterator[Path]:
-    waiting = [folder]
-    while waiting:
-        for path in sorted(waiting.pop().iterdir()):
-            yield path
-            if path.is_dir() and not path.is_symlink():
-                waiting.append(path)
+        tar.add(folder, name, filter=choose)
+    return packed
 
 
 def _has_content(member: tarfile.TarInfo) -> bool:
@@ -103,50 +88,40 @@ class ArchiveReader:
         self._top = ""
         """The one folder that everything is in."""
 
-    def members(self, room: float = math.inf, outside_links: bool = True) -> dict[PurePosixPath, tarfile.TarInfo]:
-        """All that it holds, by its path below the top folder, or an ArchiveProblem: nothing of a bad archive is used.
-        `room` is how many bytes may come out."""
+    def members(self) -> dict[PurePosixPath, tarfile.TarInfo]:
+        """All that it holds, by its path below the top folder, or an ArchiveProblem: nothing of a bad archive is
+        used."""
         members: dict[PurePosixPath, tarfile.TarInfo] = {}
-        size = 0
         for member in self._tar:
             path = self._path(member)
             before = members.get(path)
             if (before or path == TOP) and not (member.isdir() and (before or member).isdir()):
                 raise _refused(self._name, f"{path} twice, or not as a folder")
             members[path] = member
-            size += member.size
             if len(members) > MOST_ENTRIES:
                 raise _refused(self._name, f"more than {MOST_ENTRIES:,} files")
-            if size > room:
-                raise ArchiveProblem(
-                    f"{self._name} does not fit: it needs more than the {room / 1e6:,.0f} MB that are free.",
-                    "Nothing was written. Make room, then try again.",
-                )
         self._check_end()
         for path in members:
             if any(above in members and not members[above].isdir() for above in path.parents):
                 raise _refused(self._name, f"{path}, which lies below something that is not a folder")
-        escaping = [] if outside_links else [path for path, member in members.items() if leads_outside(path, member)]
-        if escaping:
-            link = f"{escaping[0]} -> {members[escaping[0]].linkname}"
-            more = f" and {len(escaping) - 1} more" if len(escaping) > 1 else ""
-            raise ArchiveProblem(
-                f"{self._name} is refused: it holds a link that leads outside: {link}{more}.",
-                "Nothing was written. If the archive is your own and the link is meant, add --outside-links",
-            )
         return members
 
-    def content(self, member: tarfile.TarInfo) -> IO[bytes]:
-        """The bytes of a file."""
-        content = self._tar.extractfile(member)
-        assert content is not None  # so it is for all that is no file
-        return content
+    def extract(self, members: dict[PurePosixPath, tarfile.TarInfo], folder: Path) -> None:
+        """Write these members below `folder`, the links last: nothing can be written through one. They belong to the
+        user, who can always read and delete them; setuid and sticky bits are dropped."""
+        for path, member in members.items():
+            member.name = str(path)
+            member.mode = member.mode & 0o777 | (0o700 if member.isdir() else 0o400)
+            member.uid, member.gid, member.uname, member.gname = os.geteuid(), os.getegid(), "", ""
+        self._tar.extraction_filter = lambda member, _folder: member
+        inside = sorted(members.values(), key=tarfile.TarInfo.issym)
+        self._tar.extractall(folder, inside)  # noqa: S202 - all of them were judged
 
     def document(self, member: tarfile.TarInfo) -> dict[str, Any]:
         """A file that should be a JSON object; empty when it is not, or is far too large."""
         if member.isreg() and member.size <= _LARGEST_READ:
-            with contextlib.suppress(ValueError, RecursionError), self.content(member) as content:
-                document = json.load(content)
+            with contextlib.suppress(ValueError, RecursionError):
+                document = json.load(cast("IO[bytes]", self._tar.extractfile(member)))
                 return document if isinstance(document, dict) else {}
         return {}
 
@@ -218,9 +193,7 @@ def _open_packed(path: Path) -> IO[bytes]:
     manifest = folder_manifest(path)
     with contextlib.ExitStack() as opened, explain_errors(ArchiveProblem, f"{path} cannot be packed", path):
         file = opened.enter_context(tempfile.TemporaryFile())
-        _, left_out = pack(path, path.name, manifest, file)
-        if left_out:
-            raise _refused(path.name, f"something that is neither file, folder nor link: {left_out[0]}")
+        pack(path, path.name, manifest, file)
         file.seek(0)
         opened.pop_all()
         return file

@@ -2,15 +2,14 @@
 read.
 
 An archive is saved whole or not at all, and the workspace is only read. It counts as saved when it was read back from
-the disk and holds everything that was packed. A workspace is restored beside its place: folders, files, and the links
-last, so that nothing can be written through a link. Only the finished workspace takes its place.
+the disk and holds everything that was packed. A workspace is restored beside its place; only the finished one takes it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
-import math
 import os
 import re
 import shutil
@@ -22,14 +21,12 @@ from typing import Any
 import msgspec
 
 from claude_iterate.core import names
-from claude_iterate.errors import ArchiveProblem, UsageProblem
-from claude_iterate.workspace import creation
+from claude_iterate.errors import ArchiveProblem
 from claude_iterate.workspace.archive_contents import (
     MANIFEST,
     METADATA,
     NOT_OF_THE_WORK,
     TOP,
-    ArchiveReader,
     folder_manifest,
     leads_outside,
     open_archive,
@@ -71,9 +68,7 @@ class Archive(msgspec.Struct, frozen=True):
     @property
     def size(self) -> int | None:
         """Bytes on the disk of a compressed one; a folder would have to be walked."""
-        with contextlib.suppress(OSError):
-            return None if self.is_folder else self.path.stat().st_size
-        return None
+        return None if self.is_folder else self.path.lstat().st_size
 
     @property
     def moment(self) -> datetime:
@@ -81,7 +76,7 @@ class Archive(msgspec.Struct, frozen=True):
         with contextlib.suppress(ValueError, TypeError):
             moment = datetime.fromisoformat(self.manifest.get("archivedAt", ""))
             return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        return datetime.fromtimestamp(_modified(self.path), UTC)
+        return datetime.fromtimestamp(self.path.lstat().st_mtime, UTC)
 
 
 def named_after(archive: str) -> str:
@@ -93,7 +88,7 @@ def list_archives(folder: Path) -> list[Archive]:
     """All archives, newest first. What has a name that no command accepts is left out."""
     with explain_errors(ArchiveProblem, "The archives cannot be listed", folder):
         found = [_read(path) for path in _paths(folder)]
-    return sorted(found, key=lambda archive: (archive.moment, _modified(archive.path), archive.name), reverse=True)
+        return sorted(found, key=lambda archive: (archive.moment, archive.name), reverse=True)
 
 
 def list_names(folder: Path) -> list[str]:
@@ -141,20 +136,11 @@ def _read(path: Path) -> Archive:
     return Archive(path, found if isinstance(found, dict) else {})
 
 
-def _modified(path: Path) -> float:
-    with contextlib.suppress(OSError):
-        return path.lstat().st_mtime
-    return 0.0
-
-
 class Saved(msgspec.Struct, frozen=True):
-    """A new archive, and what the user should know about it."""
+    """A new archive, and its links that lead out of the workspace: they are restored only with --outside-links."""
 
     path: Path
     outside_links: list[str]
-    """Links that lead out of the workspace; they are restored only with --outside-links."""
-    left_out: list[str]
-    """Pipes, sockets and devices: they have no content that could be kept."""
 
 
 def save(layout: Layout, archive_folder: Path) -> Saved:
@@ -177,7 +163,7 @@ def save(layout: Layout, archive_folder: Path) -> Saved:
             "archivedFrom": str(layout.folder),
         }
         with untrusted_files.open_replacement(path, private=True) as file:
-            packed, left_out = pack(folder, layout.name, json.dumps(manifest, indent=2).encode(), file)
+            packed = pack(folder, layout.name, json.dumps(manifest, indent=2).encode(), file)
             file.flush()
             with open_archive(Path(file.name)) as reader:
                 members = reader.members()
@@ -192,7 +178,7 @@ def save(layout: Layout, archive_folder: Path) -> Saved:
         raise ArchiveProblem(
             f"The workspace {layout.name!r} could not be archived: {why}.", f"It is untouched. {hint}".rstrip()
         ) from None
-    return Saved(path, _outside_links(members), left_out)
+    return Saved(path, _outside_links(members))
 
 
 def _free_path(folder: Path, stem: str) -> Path:
@@ -232,92 +218,40 @@ def contents(archive: Archive) -> Contents:
         )
 
 
-def target_name(archive: Archive, wanted: str | None) -> str:
-    """The name that the restored workspace gets: the wanted one, else the one it had."""
-    if wanted is not None:
-        return names.check_name(wanted)
-    try:
-        return names.check_name(archive.workspace)
-    except UsageProblem:
-        raise ArchiveProblem(
-            f"{archive.name} says that its workspace was called {archive.workspace[:60]!r}, which cannot be a name.",
-            f"Give it one: claude-iterate archive restore {archive.name} NAME",
-        ) from None
-
-
-def restore(archive: Archive, folder: Path, outside_links: bool = False) -> str:
-    """Make the workspace `folder` from the archive, or raise an ArchiveProblem and leave nothing behind.
-
-    Returns a warning, or nothing. An archive without .metadata.json gets a new one: its files are worth having, and
-    without it no command would take them for a workspace.
-    """
-    warning = ""
+def restore(archive: Archive, folder: Path, outside_links: bool = False) -> None:
+    """Make the workspace `folder` from the archive, or raise an ArchiveProblem and leave nothing behind."""
     if os.path.lexists(folder):
         raise ArchiveProblem(
             f"Workspace already exists: {folder.name}",
             f"Give it another name: claude-iterate archive restore {archive.name} NAME",
         )
-    try:
-        with open_archive(archive.path) as reader:
-            members = reader.members(_free_space(folder), outside_links)
-            if not members.keys() & {MANIFEST, METADATA}:
-                raise ArchiveProblem(
-                    f"{archive.path} is not the archive of a workspace: it has neither {MANIFEST} nor {METADATA}.",
-                    "Nothing was written. See: claude-iterate archive list",
-                )
-            own = _folder_mode(members[TOP]) if TOP in members else None
-            with new_folder(folder, mode=own) as made:
-                wanted = {path: member for path, member in members.items() if path not in NOT_OF_THE_WORK}
-                for path, member in wanted.items():
-                    _write(reader, member, made / path)
-                if METADATA not in wanted:
-                    mode = creation.rebuild_metadata(Layout(folder.parent, made)).mode
-                    warning = f"The archive has no {METADATA}. A new one says: {mode} mode, default settings."
-                _correct_name(made / METADATA, folder.name)
-                for path, member in wanted.items():
-                    if member.issym():
-                        (made / path).symlink_to(member.linkname)
-    except OSError as error:
-        why, hint = reason(error, folder.parent)
-        raise ArchiveProblem(
-            f"{archive.name} could not be restored: {why}.", f"Nothing is left of the attempt. {hint}"
-        ) from None
-    return warning
-
-
-def _free_space(folder: Path) -> float:
-    """Free space where the workspace will be; if it is unknown, nothing is refused for it."""
-    for place in folder.parents:
-        with contextlib.suppress(OSError):
-            return shutil.disk_usage(place).free
-    return math.inf
-
-
-def _write(reader: ArchiveReader, member: TarInfo, path: Path) -> None:
-    """Make the folder or the file; of a link only the folder that it will be in."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if member.isdir():
-        path.mkdir(0o700, exist_ok=True)
-        path.chmod(_folder_mode(member))
-    elif member.isreg():
-        # An existing file or link would be one that we did not make: O_EXCL refuses it.
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(handle, "wb") as file, reader.content(member) as content:
-            shutil.copyfileobj(content, file)
-            os.fchmod(handle, member.mode & 0o777 | 0o400)
-        # Logs are sorted by their time.
-        with contextlib.suppress(OSError, OverflowError, ValueError):
-            os.utime(path, (member.mtime, member.mtime))
-
-
-def _folder_mode(member: TarInfo) -> int:
-    """The permissions as they were, but the owner can always read and delete. No setuid or sticky bits."""
-    return member.mode & 0o777 | 0o700
+    restoring = explain_errors(ArchiveProblem, f"{archive.name} could not be restored", folder.parent)
+    with restoring, open_archive(archive.path) as reader:
+        members = reader.members()
+        if not members.keys() & {MANIFEST, METADATA}:
+            raise ArchiveProblem(
+                f"{archive.path} is not the archive of a workspace: it has neither {MANIFEST} nor {METADATA}.",
+                "Nothing was written. See: claude-iterate archive list",
+            )
+        if (leading := _outside_links(members)) and not outside_links:
+            link = f"{leading[0]} -> {members[PurePosixPath(leading[0])].linkname}"
+            more = f" and {len(leading) - 1} more" if len(leading) > 1 else ""
+            raise ArchiveProblem(
+                f"{archive.path.name} is refused: it holds a link that leads outside: {link}{more}.",
+                "Nothing was written. If the archive is your own and the link is meant, add --outside-links",
+            )
+        wanted = {path: member for path, member in members.items() if path not in NOT_OF_THE_WORK}
+        mode = members[TOP].mode & 0o777 | 0o700 if TOP in members else None
+        with new_folder(folder, mode) as made:
+            if sum(member.size for member in wanted.values()) > shutil.disk_usage(made).free:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            reader.extract(wanted, made)
+            _correct_name(made / METADATA, folder.name)
 
 
 def _correct_name(path: Path, name: str) -> None:
     """Write the workspace's name into its metadata if it changed; otherwise the file stays byte for byte."""
-    document = untrusted_files.read_json(path) if path.exists() else None
+    document = untrusted_files.read_json(path) if path.is_file() and not path.is_symlink() else None
     # A damaged workspace was archived as it was, and comes back as it was.
     if document is not None and document.get("name") != name:
         untrusted_files.write_json(path, document | {"name": name})

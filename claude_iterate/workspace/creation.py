@@ -20,12 +20,10 @@ from claude_iterate.workspace import journal_reader, metadata, metadata_updates
 from claude_iterate.workspace.files import folders, untrusted_files
 from claude_iterate.workspace.files.folders import explain_write_errors
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.metadata import FORMAT, Metadata
+from claude_iterate.workspace.metadata import FORMAT
 from claude_iterate.workspace.run_folder import notes
 
 _COPIED = ("TODO.md", ".status.json")
-_MOST = 1000
-"""Files of a plan."""
 _TODO = """# TODO
 
 Notes and remaining steps. The agent keeps this file up to date while it works.
@@ -47,7 +45,7 @@ def repair(layout: Layout, mode: str | None, settings: Mapping[str, Any]) -> Non
             document = {}
             if layout.metadata.exists():
                 layout.metadata.replace(layout.folder / ".metadata.json.bak")
-        document = document or rebuild_metadata(layout).document
+        document = document or _rebuilt_document(layout)
         whole = _document(layout.name, "loop", {}) | document | {"name": layout.name}
         if "format" not in document:
             del whole["format"]  # it stays a file of the original, in which a default value sets nothing
@@ -58,15 +56,15 @@ def repair(layout: Layout, mode: str | None, settings: Mapping[str, Any]) -> Non
         _fill(layout, whole, None)
 
 
-def rebuild_metadata(layout: Layout) -> Metadata:
-    """New metadata for a workspace that has none, with what its last run recorded."""
+def _rebuilt_document(layout: Layout) -> dict[str, Any]:
+    """New metadata, with what the last run recorded."""
     found = journal_reader.last_run(layout, ("run",))
     mode = found[1].run.mode if found is not None else "loop"
     untrusted_files.write_json(layout.metadata, _document(layout.name, mode, {}))
     if found is not None:
         run, state = found
-        metadata_updates.record_run(layout, state, run, running=state.finished is None)
-    return metadata.read(layout.metadata)
+        metadata_updates.record_run(layout, state, run)
+    return metadata.read(layout.metadata).document
 
 
 def as_tables(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -147,7 +145,7 @@ def copy_for_dry_run(layout: Layout) -> None:
     impl = layout.folder / layout.impl.name
     if untrusted_files.is_folder(impl):
         layout.impl.mkdir()
-        for path in sorted(impl.glob("*.md"))[:_MOST]:
+        for path in impl.glob("*.md"):
             _copy(path, layout.impl / path.name)
     refresh_copy(layout)
 

@@ -74,7 +74,6 @@ def _find_inheritance(layout: Layout, purpose: str, dry_run: bool, mode: str) ->
     if found is None:
         return Inheritance(Carried(iterations=about.execution_iterations))
     newest, state = found
-    assert state.started is not None
     killed = newest if state.finished is None and run_lock.fate_of(layout, newest) == run_lock.DEAD else ""
     reset_after = about.reset_after
     unfinished = _find_unfinished(layout, newest, state) if purpose in _GOES_ON and not dry_run else None
@@ -84,15 +83,14 @@ def _find_inheritance(layout: Layout, purpose: str, dry_run: bool, mode: str) ->
     if unfinished is not None and not forgotten:
         if purpose == "run":
             going_on = _resume(layout, newest, state, unfinished, killed)
-            started = unfinished.state.started
-            if not mode or started is None or started.mode == mode:
+            if mode in {"", unfinished.state.run.mode}:
                 return going_on
         defined = unfinished.state.defined
     handed = _totals_after(state)
     if another and purpose == "run" and not dry_run:
         handed = replace(handed, findings=_NEW_TASK, report=None)
     if reset_after == newest:
-        handed = replace(handed, iterations=0, changes=(), refuses=False, replaced=(), report=None)
+        handed = replace(handed, iterations=0, changes=(), refuses=False, report=None)
     return Inheritance(handed, None, killed, defined, _reset_cause(layout, handed, reset_after == newest))
 
 
@@ -106,7 +104,7 @@ def _reset_cause(layout: Layout, handed: Carried, reset: bool) -> str:
 
 
 def _totals_after(state: RunState) -> Carried:
-    return state.carried if state.run.dry_run else carry_over(state)
+    return state.run.carried if state.run.dry_run else carry_over(state)
 
 
 def _find_unfinished(layout: Layout, newest: str, state: RunState) -> _Unfinished | None:
@@ -132,7 +130,7 @@ def _resume(layout: Layout, newest: str, state: RunState, unfinished: _Unfinishe
             f"Wait for that one; or start again here: claude-iterate reset {layout.name}, then run it.",
         )
     resumed = resume_from(run, before, journal_reader.age(layout.journal(run)))
-    carried = replace(before.carried, report=None if redefined else carry_over(before).report)
+    carried = replace(before.run.carried, report=None if redefined else carry_over(before).report)
     if run != newest:
         handed = _totals_after(state)
         # What the killed run spent comes with its state; carried is all the rest, including what was spent since.

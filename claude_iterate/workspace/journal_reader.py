@@ -33,7 +33,17 @@ figure."""
 _HEAD = 240
 """Bytes of a line in which its event begins."""
 WORDS = frozenset(
-    {"Said", "Thought", "Told", "ToolCalled", "ToolAnswered", "AgentNoted", "ApiRetried", "GarbageSeen", "ErrorPrinted"}
+    {
+        "AssistantText",
+        "Thought",
+        "PromptSent",
+        "ToolCalled",
+        "ToolResult",
+        "AgentNoted",
+        "ApiRetried",
+        "UnparsedLine",
+        "ErrorPrinted",
+    }
 )
 """Events that fill a journal and have no effect once a call is over."""
 
@@ -208,39 +218,24 @@ class JournalFollower:
         self._last = 0
         self.cursor = cursor
         """Bytes that were read."""
-        self.caught_up = False
 
-    def entries(self, pieces: int = 0) -> Iterator[Entry]:
-        """What was added since the last time, without lines that cannot be read and events of a later version.
-        `pieces`: at most so many steps, for readers that cannot be away for long; 0 means all."""
-        for entry in _entries(self._lines(pieces)):
-            if entry.seq > self._last:
-                self._last = entry.seq
-                yield entry
+    def entries(self) -> Iterator[Entry]:
+        """What was added since the last time, without lines that cannot be read and events of a later version."""
+        return (entry for row in self.documents() if (entry := as_entry(row)) is not None)
 
     def documents(self) -> Iterator[dict[str, Any]]:
         """The same as plain documents; those of a later version are among them."""
         for document in _parse(self._lines()):
-            number = document.get("seq") if isinstance(document, dict) else 0
-            if not isinstance(number, int):
-                yield document
-            elif number > self._last:
+            number = document.get("seq") if isinstance(document, dict) else None
+            if isinstance(number, int) and number > self._last:
                 self._last = number
                 yield document
 
-    @property
-    def share(self) -> float:
-        """How much of the journal was read, from 0 to 1."""
-        return 1.0 if self.caught_up else min(1.0, self.cursor / max(1, size_of(self._path)))
-
-    def _lines(self, pieces: int = 0) -> Iterator[bytes]:
-        taken = 0
-        self.caught_up = False
-        while not self.caught_up and (not pieces or taken < pieces):
+    def _lines(self) -> Iterator[bytes]:
+        before = -1
+        while self.cursor != before:
             before = self.cursor
             yield from self._step()
-            self.caught_up = self.cursor == before
-            taken += 1
 
     def _step(self) -> Iterable[bytes]:
         try:

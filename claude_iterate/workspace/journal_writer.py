@@ -54,7 +54,7 @@ class JournalWriter:
     On a full disk, entries that could not be written are kept and tried again. `secure` says whether there is enough
     space to record how the next call ends. Claude's words may be left out then, milestones never.
 
-    A journal that was deleted, replaced or emptied (`git stash`, `rm`) is put back before a milestone is written, while
+    A journal that was deleted or replaced (`git stash`, `rm`) is put back before a milestone is written, while
     Claude does not work: a file that appears between `git stash` and `git stash pop` would be in git's way.
     `is_ours` says whether the folder of the workspace is still that of the run.
     """
@@ -73,11 +73,7 @@ class JournalWriter:
         self._on_put_back = on_put_back
         self._look_due = False
         self._astray = ""
-        self._missing = ""
-        self.known: Callable[[], events.Entry | None] = lambda: None
-        """An entry from which the run so far can be known: what a journal begins with whose beginning is lost."""
-        encoder = msgspec.json.Encoder()
-        self._encode, self._encode_lines = encoder.encode, encoder.encode_lines
+        self._encode_lines = msgspec.json.Encoder().encode_lines
         self._buffer = bytearray()
         self._on_failure = on_failure
         self._problem = ""
@@ -110,7 +106,6 @@ class JournalWriter:
         try:
             while self._buffer:
                 written = os.write(self._file.handle, self._buffer)
-                self._file.size += written
                 self._torn = self._buffer[written - 1] != _LINE_FEED
                 del self._buffer[:written]
         except OSError as error:
@@ -144,8 +139,6 @@ class JournalWriter:
             self._keep_place()
         if self._astray:
             return f"the journal was deleted or replaced, and cannot be written again: {self._astray}"
-        if not self._buffer and self._reserve.held:
-            return ""
         self._write_with_reserve()
         return self._problem if self._buffer else self._reserve.take()
 
@@ -163,8 +156,6 @@ class JournalWriter:
         if deleted:
             why = f", and cannot be written again: {self._astray}" if self._astray else ""
             self._on_failure(f"The journal of this run was deleted{why}: {self._path}")
-        if self._missing:
-            self._on_failure(self._missing)
         if self._left_out:
             self._on_failure(f"The journal leaves out {self._left_out} messages of Claude ({self._problem}).")
         if lost := self._buffer.count(b"\n"):
@@ -181,16 +172,12 @@ class JournalWriter:
         try:
             for folder in (self._path.parent.parent, self._path.parent):  # never the folder of the workspace
                 folder.mkdir(exist_ok=True)
-            known = self.known()
-            unread = self._file.put_back(self._encode(known) + b"\n" if known is not None else b"")
+            self._file.put_back()
         except OSError as error:
             self._astray = error.strerror or str(error)
             return
         self._astray = ""
         self._folders_synced = False
-        if unread:
-            self._torn = False
-            self._missing = f"What the journal held was lost with its file ({unread}); its sums are kept: {self._path}"
         self._on_put_back()
 
     def _write_with_reserve(self) -> None:
@@ -217,11 +204,6 @@ class Reserve:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._file: IO[bytes] | None = None
-
-    @property
-    def held(self) -> bool:
-        """True while the space is reserved."""
-        return self._file is not None
 
     def take(self) -> str:
         """Reserve the space; returns the reason if the disk is full. Other errors are ignored."""

@@ -23,7 +23,10 @@ def project_root(start: Path) -> Path:
 
 def is_project(folder: Path) -> bool:
     """True for a folder with settings or workspaces of claude-iterate."""
-    return any((folder / name).is_file() for name in PROJECT_FILES) or _holds_project(folder / "claude-iterate")
+    ours = folder / "claude-iterate"
+    # A checkout of this tool has the same name and a templates folder; the folder around it is not a project.
+    holds_project = any((ours / name).is_dir() for name in PROJECT_FOLDERS) and not (ours / "pyproject.toml").exists()
+    return holds_project or any((folder / name).is_file() for name in PROJECT_FILES)
 
 
 def named_folders(folder: Path) -> list[str]:
@@ -33,11 +36,6 @@ def named_folders(folder: Path) -> list[str]:
             return sorted(entry.name for entry in entries if names.is_acceptable(entry.name) and entry.is_dir())
     except FileNotFoundError:
         return []
-
-
-def _holds_project(folder: Path) -> bool:
-    # A checkout of this tool has the same name and a templates folder; the folder around it is not a project.
-    return any((folder / name).is_dir() for name in PROJECT_FOLDERS) and not (folder / "pyproject.toml").exists()
 
 
 class _File:

@@ -51,22 +51,8 @@ class LastRun(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
     mode: str | None = None
     plan: PlanCounts | None = None
     worktree: WorktreeSummary | None = None
-    completion: LastRun | None = None
-    """Of a run that did no work: the one that completed the task."""
-    task: str = ""
-    """Of the run that completed it: the identity of the task."""
     report_of_task_before: bool = False
     """`verify` judged a new task, and what the last run reported is about the one before."""
-
-
-class LastVerification(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The last verification, under the original's names, and which run holds the evidence."""
-
-    verification_attempts: Count = 0
-    last_verification_status: str | None = None
-    last_verification_time: str | None = None
-    last_verification_run: str = ""
-    known_by: str | None = None
 
 
 class Metadata(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -82,7 +68,9 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     setup_iterations: Count = 0
     execution_iterations: Count = 0
     last_run: LastRun | None = msgspec.field(name="run", default=None)
-    verification: LastVerification | None = None
+    verified_by: str = ""
+    """The run that holds the evidence of the last verification."""
+    verified_known_by: str | None = None
     reset_after: str = ""
     """The newest run at the time of a reset: later runs do not take over what it and those before it counted."""
     completed_task: str | None = None
@@ -125,14 +113,14 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return self.last_run or LastRun()
 
     @property
-    def verified_by(self) -> str:
-        """The run that holds the evidence of the last verification."""
-        return self.verification.last_verification_run if self.verification is not None else ""
+    def is_judged_since(self) -> bool:
+        """A `verify` has judged the task since the last run."""
+        return self.verified_by > self.run.id
 
     @property
-    def newer_verification(self) -> LastVerification | None:
-        """What the last `verify` came to, if that was after the last run."""
-        return self.verification if self.verified_by > self.run.id else None
+    def known_by(self) -> str | None:
+        """How the last run, or a `verify` since then, knows that the task is done."""
+        return self.verified_known_by if self.is_judged_since else self.run.known_by
 
     @property
     def is_running(self) -> bool:
@@ -147,15 +135,9 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 def parse(document: dict[str, Any], path: Path = Path(".metadata.json")) -> Metadata:
     """The values of a document."""
-    run, verification = document.get("run"), document.get("verification")
-    found = _values(Metadata, document | {"run": None, "verification": None})
-    return replace(
-        found,
-        last_run=_values(LastRun, run) if isinstance(run, dict) and run else None,
-        verification=_values(LastVerification, verification) if isinstance(verification, dict) else None,
-        document=document,
-        path=str(path),
-    )
+    run = document.get("run")
+    last = _values(LastRun, run) if isinstance(run, dict) and run else None
+    return replace(_values(Metadata, document | {"run": None}), last_run=last, document=document, path=str(path))
 
 
 def _values(kind: type[Struct], document: dict[str, Any]) -> Struct:
@@ -199,9 +181,10 @@ def changed_document(about: Metadata) -> dict[str, Any]:
     before, now = _known_values(parse(about.document)), _known_values(about)
     document = dict(about.document)
     for name in [name for name in now if now[name] != before[name]]:
-        there = document.pop(name, None) if now[name] is None else document.get(name)
-        if now[name] is not None:
-            document[name] = there | now[name] if name == "verification" and isinstance(there, dict) else now[name]
+        if now[name] is None:
+            document.pop(name, None)
+        else:
+            document[name] = now[name]
     return document
 
 

@@ -5,13 +5,13 @@ Agents and people write it, so it is read like any foreign file: bounded, and wi
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import msgspec
 
 from claude_iterate.core.events import PlanRead
-from claude_iterate.core.formats import plural as counted_things
-from claude_iterate.core.reports.plan_tasks import Task, count_tasks, fingerprint, tasks_in
+from claude_iterate.core.reports.plan_tasks import DOING, DONE, OPEN, Task, fingerprint, tasks_in
 from claude_iterate.core.rules.plan import FILE
 from claude_iterate.core.settings.modes import Mode
 from claude_iterate.errors import WorkspaceProblem
@@ -19,8 +19,6 @@ from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.layout import Layout
 
 MOST_BYTES = 1 << 20
-MOST_TASKS = 10_000
-MOST_FILES = 500
 
 
 class PlanText(msgspec.Struct, frozen=True):
@@ -47,10 +45,9 @@ def summarize(found: PlanText) -> PlanRead:
     known = fingerprint([words for _file, words in found.files]) if found.files else ""
     if found.problem:
         return PlanRead(fingerprint=known, problem=found.problem)
-    counts = count_tasks(placed.task for placed in tasks(found))
-    if counts.all > MOST_TASKS:
-        return PlanRead(fingerprint=known, problem=f"it has {counts.all:,} tasks, and {MOST_TASKS:,} are the most")
-    return PlanRead(counts.open, counts.doing, counts.done, counts.without_refs, known)
+    there = [placed.task for placed in tasks(found)]
+    states = Counter(task.state for task in there)
+    return PlanRead(states[OPEN], states[DOING], states[DONE], sum(not task.refs for task in there), known)
 
 
 def tasks(found: PlanText) -> list[PlacedTask]:
@@ -62,10 +59,7 @@ def read_texts(layout: Layout) -> PlanText:
     """The files of the plan; one that is missing is no problem."""
     files: list[tuple[Path, str]] = []
     left = MOST_BYTES
-    there = paths(layout)
-    if len(there) > MOST_FILES:
-        return PlanText((), f"impl/ has {counted_things(len(there), 'file')}, and {MOST_FILES} are the most")
-    for path in there:
+    for path in paths(layout):
         try:
             found = untrusted_files.look(path, left)
         except FileNotFoundError:

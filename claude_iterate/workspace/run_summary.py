@@ -16,7 +16,7 @@ from claude_iterate.core.events.enums import Reason, ending_of
 from claude_iterate.core.rules.endings import with_words
 from claude_iterate.core.rules.next_steps import KILLED, continue_command
 from claude_iterate.core.rules.proof import has_no_verdict
-from claude_iterate.core.state.carry_over import carry_over, carry_over_breaker, recent_calls
+from claude_iterate.core.state.carry_over import carry_over
 from claude_iterate.core.state.condition import Progress, condition, items_done
 from claude_iterate.core.state.run_state import RunState
 
@@ -228,10 +228,11 @@ def _ending(state: RunState, running: bool) -> dict[str, Any]:
 
 def _breaker(state: RunState) -> BreakerCounts:
     """As the next run takes it over."""
-    standing, calls = carry_over_breaker(state), len(recent_calls(state))
+    handed = carry_over(state)
+    standing = handed.breaker
     tripped = standing.trip.why if standing.trip is not None else None
     counted = (standing.unmoved, standing.failures, standing.errors, standing.red)
-    return BreakerCounts(*counted, tripped=tripped, calls_in_last_hour=calls)
+    return BreakerCounts(*counted, tripped=tripped, calls_in_last_hour=len(handed.calls))
 
 
 def _worktree(state: RunState) -> WorktreeSummary | None:

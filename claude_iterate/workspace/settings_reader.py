@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 import tomllib
 from collections.abc import Mapping
@@ -74,28 +73,21 @@ def expand_path(text: str, environ: Mapping[str, str]) -> Path:
 
 def read_document(path: Path) -> dict[str, Any]:
     """The parsed file, TOML or JSON by its ending."""
-    text, line = read_text(path), 1
     language = "JSON" if path.suffix == ".json" else "TOML"
     try:
-        document = json.loads(text) if language == "JSON" else tomllib.loads(text)
+        document = json.loads(read_text(path)) if language == "JSON" else tomllib.loads(read_text(path))
         if isinstance(document, dict):
             return document
         said = "an object `{...}` is expected"
-    except json.JSONDecodeError as error:
-        said, line = error.msg, error.lineno
-    except tomllib.TOMLDecodeError as error:
-        # The position is only in the message: "... (at line 3, column 7)" or "(at end of document)".
+    except (json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
         said = str(error)
-        at = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", said)
-        line = int(at[1]) if at and at[1] else text.count("\n") + 1
-        said = said[: at.start()] if at else said
     except ValueError:  # Python raises a plain one for these
         said = "a number with thousands of digits"
     except RecursionError:
         said = "too deeply nested"
     raise SettingsProblem(
-        f"{path}, line {line}: not valid {language}: {said[:1].lower() + said[1:]}.",
-        "Fix that line, or move the file away and start again with: claude-iterate config KEY VALUE",
+        f"{path} is not valid {language}: {said[:1].lower() + said[1:]}.",
+        "Fix it, or move the file away and start again with: claude-iterate config KEY VALUE",
     )
 
 

@@ -136,7 +136,9 @@ def _change(path: Path, setting: Setting, update: Callable[[Any], Any]) -> Any:
     """Replace the file's own value by what `update` makes of it; UNSET stands for none. Returns the new value."""
     with folders.explain_errors(SettingsProblem, f"{path} cannot be written", path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _locked(path):
+        # For a workspace's own file the caller holds the lock of the workspace.
+        free = path.name == ".metadata.json"
+        with contextlib.nullcontext() if free else files.locked_folder(Path(os.path.realpath(path)).parent):
             now = update(_own_value(path, setting))
             _rewrite(path, setting, now)
     return now
@@ -162,14 +164,6 @@ def _check(setting: Setting, value: Any) -> None:
         setting.kind.accept(value)
     except ValueError as refused:
         raise SettingsProblem(f"`{setting.key}` cannot be {value!r}.", f"Expected {refused}.") from None
-
-
-def _locked(path: Path) -> contextlib.AbstractContextManager[None]:
-    """Only one command at a time changes the file, from reading it to writing it back, so that no change is lost. For a
-    workspace's own file the caller holds the lock of the workspace."""
-    if path.name == ".metadata.json":
-        return contextlib.nullcontext()
-    return files.locked_folder(Path(os.path.realpath(path)).parent)
 
 
 def _list_setting(spelled: str) -> Setting:

@@ -30,43 +30,13 @@ def _text(instructions: Path) -> str | None:
         return None
 
 
-class StartingTask:
-    """The instructions as they are when a run begins, to be compared at its end. `replaced` is what an earlier run saw
-    of them: as long as they are as it left them, they are compared with those before it."""
-
-    def __init__(self, instructions: Path, replaced: tuple[str, ...] = ()) -> None:
-        self._path = instructions
-        self._text = untrusted_files.read(instructions, LARGE) or b""
-        stands = len(replaced) == 2 and fingerprints.is_same_task(replaced[1], current_identity(instructions))
-        self._before = replaced[0] if stands else ""
-
-    def compare(self, facts: Facts) -> Facts:
-        """These facts with what became of the instructions."""
-        lost = self.lost()
-        spoilt = bool(lost) and (self._path.is_dir() or (self._path.is_file() and self._path.stat().st_size > 0))
-        facts = replace(facts, instructions_lost=lost, instructions_spoilt=spoilt)
-        replaced, same = ((), True) if lost else self._replaced()
-        return replace(
-            facts,
-            replaced=replaced,
-            replaced_earlier=bool(replaced and self._before and same),
-        )
-
-    def _replaced(self) -> tuple[tuple[str, ...], bool]:
-        """The identity of the task before and of another one that they hold now, else nothing; and whether their text
-        is the one that this run began with. Only a text that differs is compared."""
-        now = untrusted_files.read(self._path, LARGE) or b""
-        same = now == self._text
-        if not self._text or not now or (same and not self._before):
-            return (), same
-        old, new = (fingerprints.task_identity(text.decode("utf-8", "replace")) for text in (self._text, now))
-        old = self._before or old
-        return ((), same) if fingerprints.is_same_task(old, new) else ((old, new), same)
-
-    def lost(self) -> str:
-        """Where they were, if the next run cannot read them. A folder that is gone, or is no workspace any more, has
-        another cause."""
-        return "" if is_readable(self._path) or not (self._path.parent / ".metadata.json").exists() else str(self._path)
+def with_loss(facts: Facts, instructions: Path) -> Facts:
+    """These facts with the instructions, if the next run cannot read them. A folder that is gone, or is no workspace
+    any more, has another cause."""
+    if is_readable(instructions) or not (instructions.parent / ".metadata.json").exists():
+        return facts
+    spoilt = instructions.is_dir() or (instructions.is_file() and instructions.stat().st_size > 0)
+    return replace(facts, instructions_lost=str(instructions), instructions_spoilt=spoilt)
 
 
 def is_readable(instructions: Path) -> bool:

@@ -144,13 +144,11 @@ def use(project: Project, template: Template, workspace: str) -> Layout:
 def read(folder: Path, scope: str) -> Template:
     """The template in this folder. Without `.template.json` it is nothing but its instructions."""
     path = folder / ABOUT
-    try:
+    with contextlib.suppress(OSError):
         document = untrusted_files.read_json(path) if os.path.lexists(path) else {}
-    except OSError as error:
-        return Template(folder, scope, {}, f"{path} cannot be read: {error.strerror}.")
-    if document is None:
-        return Template(folder, scope, {}, f"{path} is damaged: it is not valid JSON.")
-    return Template(folder, scope, document)
+        if document is not None:
+            return Template(folder, scope, document)
+    return Template(folder, scope, {}, f"{path} is damaged: it cannot be read, or is not valid JSON.")
 
 
 def _list_names(folder: Path) -> list[str]:
@@ -158,7 +156,7 @@ def _list_names(folder: Path) -> list[str]:
         return named_folders(folder)
 
 
-def save(layout: Layout, folder: Path, given: Mapping[str, Any], force: bool = False) -> list[str]:
+def save(layout: Layout, folder: Path, given: dict[str, Any], force: bool = False) -> list[str]:
     """Make the template `folder`, whole or not at all, or replace each of its files; returns the names of the settings
     that were left out. `given` is what the user says about it, in the original's words."""
     instructions = untrusted_files.read(layout.instructions, untrusted_files.LARGE)
@@ -172,14 +170,12 @@ def save(layout: Layout, folder: Path, given: Mapping[str, Any], force: bool = F
     carried, left_out = without_secrets(settings_reader.workspace_layer(found).values)
     with explain_errors(TemplateProblem, f"The template {folder.name!r} cannot be written", folder.parent):
         document = _document(folder, found.mode, carried, given)
-        for path in (folder, folder / INSTRUCTIONS, folder / ABOUT, folder / "README.md"):
+        for path in (folder, folder / INSTRUCTIONS, folder / ABOUT):
             if path.is_symlink():
                 path.unlink()  # what it leads to is not ours to change
         with contextlib.nullcontext(folder) if folder.is_dir() else new_folder(folder) as made:
             untrusted_files.write_bytes(made / INSTRUCTIONS, instructions)
             untrusted_files.write_json(made / ABOUT, document)
-            if document.get("description"):
-                untrusted_files.write_text(made / "README.md", _readme(document))
     return left_out
 
 
@@ -209,32 +205,9 @@ def _holds_secret(known: Redactor, value: Any) -> bool:
     return known.clean(text) != text
 
 
-def _document(folder: Path, mode: str, carried: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def _document(folder: Path, mode: str, carried: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
     """The original's keys, and all settings. A replaced template keeps the descriptions that are not given again."""
     before = read(folder, "").document if folder.is_dir() else {}
-    document: dict[str, Any] = {
-        "name": folder.name,
-        "version": "1.0.0",
-        "tags": [],
-        "created": formats.moment(time.time()),
-    }
-    document |= {key: before[key] for key in _KEPT if key in before}
-    document |= given
-    document["mode"] = mode
-    config = creation.as_tables(carried)
-    # The original knows these two, as whole numbers.
-    if isinstance(config.get("max_iterations"), int) and config["max_iterations"] > 0:
-        document["maxIterations"] = config["max_iterations"]
-    if isinstance(config.get("delay"), int):
-        document["delay"] = config["delay"]
-    return document | {"config": config}
-
-
-def _readme(document: dict[str, Any]) -> str:
-    lines = [f"# {document['name']}", "", str(document["description"]), ""]
-    if document.get("tags"):
-        lines += [f"Tags: {', '.join(str(tag) for tag in document['tags'])}", ""]
-    if document.get("estimatedIterations"):
-        lines += [f"Takes about {document['estimatedIterations']} iterations.", ""]
-    lines += ["```sh", f"claude-iterate template use {document['name']} WORKSPACE", "```", ""]
-    return "\n".join(lines)
+    usual = {"name": folder.name, "version": "1.0.0", "tags": [], "created": formats.moment(time.time())}
+    kept = {key: before[key] for key in _KEPT if key in before}
+    return usual | kept | given | {"mode": mode, "config": creation.as_tables(carried)}

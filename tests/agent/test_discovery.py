@@ -69,12 +69,13 @@ def test_what_it_knows_is_read_from_its_help(
     assert (tmp_path / "asked").exists() == ("Claude Code" in version)
 
 
-def test_one_that_hangs_is_given_up_and_ended(tmp_path: Path) -> None:
+def test_one_that_hangs_is_given_up_and_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also what it started itself."""
+    monkeypatch.setattr(discovery, "PATIENCE", 3.0)
     mark = tmp_path / "pid"
     hanging = program(tmp_path, f"sleep 300 & echo $! > {mark}; wait")
     with pytest.raises(AgentProblem, match="did not answer within"):
-        discovery.version(claude(hanging), os.environ, tmp_path, patience=3.0)
+        discovery.version(claude(hanging), os.environ, tmp_path)
     until(lambda: not processes.is_alive(int(mark.read_text())))
 
 

@@ -15,7 +15,6 @@ from claude_iterate.core.outcomes.classes import classify
 from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.core.state.fold import fold_from, reduce
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.engine.run_spec import zone
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 VERSIONS = ("2.1.197", "2.1.327")
@@ -176,7 +175,7 @@ def test_recordings_are_what_they_are(
     said = printed(version, name)
     stderr = FIXTURES / f"claude-{version}" / f"{name}.stderr.txt"
     call = call_of(said, code, stderr.read_text() if stderr.exists() else "")
-    outcome = classify(Evidence(call, zones=zone))
+    outcome = classify(Evidence(call))
     assert (outcome.kind, outcome.throttled) == (kind, kind == "transient" and "-429-" in name)
     assert f"{'~' if call.spending.at_least else ''}{call.spending.cost_usd:.6g}" == cost
     assert [denial.tool for denial in call.result.denials] == denied if call.result else not denied

@@ -13,22 +13,22 @@ from claude_iterate.agent.protocol.stream import Translator
 from claude_iterate.core.events import (
     AgentNoted,
     ApiRetried,
+    AssistantText,
     ContextCompacted,
     Event,
-    GarbageSeen,
     LimitReported,
+    PromptSent,
     ResultReported,
-    Said,
     SessionOpened,
     TaskEnded,
     TasksListed,
     TaskStarted,
     Thought,
     Tokens,
-    Told,
-    ToolAnswered,
     ToolCalled,
     ToolDenied,
+    ToolResult,
+    UnparsedLine,
 )
 from claude_iterate.core.outcomes.classes import classify
 from claude_iterate.text import claude_lines
@@ -63,10 +63,10 @@ def test_every_block_of_every_recording_is_shown(path: Path) -> None:
     events = events_of(path.read_bytes())
     count = {
         kind: sum(isinstance(event, kind) for event in events)
-        for kind in (Said, Told, Thought, ToolCalled, ToolAnswered)
+        for kind in (AssistantText, PromptSent, Thought, ToolCalled, ToolResult)
     }
-    assert count[Said] + count[Told] == wanted["text"]
-    assert (count[Thought], count[ToolCalled], count[ToolAnswered]) == (
+    assert count[AssistantText] + count[PromptSent] == wanted["text"]
+    assert (count[Thought], count[ToolCalled], count[ToolResult]) == (
         wanted["thinking"],
         wanted["tool_use"],
         wanted["tool_result"],
@@ -77,7 +77,7 @@ def test_every_block_of_every_recording_is_shown(path: Path) -> None:
             or (isinstance(event, AgentNoted) and event.kind == "thinking_tokens")
             or isinstance(event, TasksListed | ToolDenied)  # other events tell it to readers
         )
-        if not unsaid and not (isinstance(event, Said) and not event.text):
+        if not unsaid and not (isinstance(event, AssistantText) and not event.text):
             assert claude_lines.lines(event, whole=False), event
 
 
@@ -85,7 +85,7 @@ def test_a_result_knows_its_tool() -> None:
     """Results are joined to their tools by id, also when two run at once."""
     events = events_of(RECORDINGS[[path.stem for path in RECORDINGS].index("a4-all-tools")].read_bytes())
     calls = {event.id: event.name for event in events if isinstance(event, ToolCalled)}
-    answers = [event for event in events if isinstance(event, ToolAnswered)]
+    answers = [event for event in events if isinstance(event, ToolResult)]
     assert answers
     assert all(event.name == calls[event.id] for event in answers)
 
@@ -94,7 +94,7 @@ def test_the_word_error_in_a_result_is_no_error() -> None:
     """Only `is_error` is."""
     answer = {"type": "tool_result", "tool_use_id": "1", "content": "no errors found; nothing failed"}
     event = one({"type": "user", "message": {"content": [answer]}})
-    assert isinstance(event, ToolAnswered)
+    assert isinstance(event, ToolResult)
     assert not event.is_error
 
 
@@ -126,9 +126,9 @@ def test_a_result_that_does_not_say_whether_it_is_an_error_is_one() -> None:
 
 def test_a_result_tells_how_long_it_took() -> None:
     """In all, and waiting for the API."""
-    event = one({"type": "result", "is_error": False, "duration_ms": 1200, "duration_api_ms": 900, "total_cost_usd": 0})
+    event = one({"type": "result", "is_error": False, "duration_ms": 1200, "total_cost_usd": 0})
     assert isinstance(event, ResultReported)
-    assert (event.duration_ms, event.duration_api_ms) == (1200, 900)
+    assert event.duration_ms == 1200
     assert " · 1.2s · " in claude_lines.lines(event, whole=False)[0]
 
 
@@ -136,10 +136,7 @@ def test_the_sorts_of_events() -> None:
     """Each documented line becomes the event that stands for it."""
     system = {"type": "system"}
     assert one(system | {"subtype": "init", "session_id": "s", "model": "m"}) == SessionOpened("s", "m")
-    record = {"subtype": "init", "cwd": "/p", "tools": ["Bash", 7, "x" * 999] + ["Read"] * 999}
-    opened = one(system | record)
-    assert isinstance(opened, SessionOpened)
-    assert (opened.cwd, opened.tools[:2], len(opened.tools), len(opened.tools[2])) == ("/p", ("Bash", "7"), 50, 80)
+    assert one(system | {"subtype": "init", "cwd": "/p", "tools": ["Bash", 7]}) == SessionOpened(cwd="/p")
     assert one(system | {"subtype": "task_started", "task_id": "t", "description": "d"}) == TaskStarted("t", "", "d")
     assert one(system | {"subtype": "task_updated", "task_id": "t", "patch": {"status": "killed"}}) == TaskEnded(
         "t", "killed"
@@ -154,10 +151,10 @@ def test_the_sorts_of_events() -> None:
     assert one(system | compacted | {"compact_metadata": ["?"]}) == ContextCompacted()
     assert one(system | {"subtype": "hook_started", "hook_name": "x"}) == AgentNoted("hook_started", "hook_name=x")
     assert one({"type": "brand_new", "word": "w"}) == AgentNoted("brand_new", "word=w")
-    assert one({"type": "user", "message": {"content": "plain"}}) == Told("plain")
+    assert one({"type": "user", "message": {"content": "plain"}}) == PromptSent("plain")
     assert one(
         {"type": "assistant", "message": {"content": [{"type": "text", "text": "x"}]}, "error": "rate_limit"}
-    ) == Said("x", "", "rate_limit")
+    ) == AssistantText("x", "", "rate_limit")
     info = {"status": "rejected", "resetsAt": 5, "rateLimitType": "five_hour", "utilization": 1}
     assert one({"type": "rate_limit_event", "rate_limit_info": info}) == LimitReported(
         "rejected", "five_hour", 5.0, 1.0
@@ -223,18 +220,13 @@ def test_a_window_is_told_wherever_its_figures_stand() -> None:
     assert own[-1] == LimitReported("rejected", "five_hour", 8.0, 1.0)
 
 
-def test_a_reset_in_milliseconds_is_in_seconds() -> None:
-    """Recognised by its size."""
-    assert limits_of(status="allowed", rateLimitType="x", resetsAt=1_778_565_600_000)[0].resets_at == 1_778_565_600.0
-
-
 @pytest.mark.parametrize(
     "line", [b"hello", b"null", b"[]", b"12", b'"x"', b"\xff\xfe\x00", b"{", b'{"type"', b"[" * 100_000]
 )
 def test_what_is_no_event_is_kept_as_garbage(line: bytes) -> None:
     """Shown, with its size; never fatal."""
     (event,) = Translator().translate(line)
-    assert isinstance(event, GarbageSeen)
+    assert isinstance(event, UnparsedLine)
     assert event.bytes == len(line)
 
 
@@ -245,7 +237,7 @@ def test_broken_characters_cost_only_themselves() -> None:
         b'{"type":"user","message":{"content":"a\\ud800b"}}',
     ):
         (event,) = Translator().translate(line)
-        assert isinstance(event, Told)
+        assert isinstance(event, PromptSent)
         assert event.text.encode("utf-8")[:1] == b"a"
 
 

@@ -85,7 +85,7 @@ def test_odd_figures_count_for_nothing(odd: Any) -> None:
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only recent messages are remembered; the lines of one message are close together."""
-    monkeypatch.setattr(usage, "_REMEMBERED_MESSAGES", 6)
+    monkeypatch.setattr(usage, "_REMEMBERED", 6)
     counted = usage.CallUsage(usage.Used())
     for number in range(100):
         for _ in range(3):

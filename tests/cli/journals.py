@@ -32,14 +32,12 @@ def write(layout: Layout, run: str, events: Sequence[Event], began: float = 1_76
     return entries
 
 
-def journal(layout: Layout, *events: Event, running: bool, began: float = 1_767_225_600.0) -> None:
+def journal(layout: Layout, *events: Event, began: float = 1_767_225_600.0) -> None:
     """A run of these events, and what it leaves in the metadata."""
     begun = beginning(RUN, layout.name, log="iterate-20260101-000000.log")
-    record(layout, RUN, [begun, *events], running, began)
+    record(layout, RUN, [begun, *events], began)
 
 
-def record(
-    layout: Layout, run: str, events: Sequence[Event], running: bool = False, began: float = 1_767_225_600.0
-) -> None:
+def record(layout: Layout, run: str, events: Sequence[Event], began: float = 1_767_225_600.0) -> None:
     """A journal, and what its run leaves in the metadata."""
-    metadata_updates.record_run(layout, fold(write(layout, run, events, began)), run, running)
+    metadata_updates.record_run(layout, fold(write(layout, run, events, began)), run)

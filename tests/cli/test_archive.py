@@ -70,6 +70,18 @@ def test_what_is_no_archive(typed: Type, project: Project) -> None:
     assert project.workspaces() == []
 
 
+def test_a_hostile_name_in_the_manifest(typed: Type, project: Project) -> None:
+    """The name comes from outside, so it is judged like one that is typed."""
+    layout = project.create("w")
+    (layout.folder / ".archived.json").write_text('{"originalName": "../../x"}')
+    project.archive_folder.mkdir()
+    layout.folder.rename(project.archive_folder / "a")
+    for words in (["a"], ["a", "../x"]):
+        answer = typed("archive", "restore", *words)
+        assert (answer.code, "cannot be the name of a workspace" in answer.err) == (2, True)
+    assert typed("archive", "restore", "a", "x").code == 0
+
+
 def test_a_missing_archive_is_told(typed: Type, project: Project) -> None:
     """The names that may have been meant are named."""
     shutil.copytree(ORIGINAL, project.archive_folder)

@@ -18,7 +18,7 @@ from claude_iterate.workspace.project import Project
 from tests.cli.conftest import Type
 from tests.package_path import PACKAGES
 
-HEAVY = {"textual", "starlette", "uvicorn", "httpx", "jinja2", "watchdog", "tomlkit", "regex"}
+HEAVY = {"textual", "starlette", "uvicorn", "httpx", "jinja2", "psutil", "watchdog", "tomlkit", "regex"}
 CODE = """
 import sys
 from claude_iterate.cli import main

@@ -127,7 +127,8 @@ def test_torn_project_file_is_told_by_every_command(typed: Type, folder: Path, n
     for words in (["list"], ["init", "w"], ["config", "delay"], ["config", "delay", "3"]):
         answer = typed(*words)
         assert answer.code == 1
-        assert f"{name}, line 1" in answer.err
+        assert f"{name} is not valid" in answer.err
+        assert "line 1" in answer.err
     assert (folder / name).read_text() == content
     assert [path.name for path in folder.iterdir()] == [name]
 

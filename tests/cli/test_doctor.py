@@ -27,7 +27,6 @@ from tests.cli.journals import beginning, journal, write
 pytestmark = pytest.mark.usefixtures("claude")
 # Its mark is looked for on the whole machine, where tests run side by side.
 RUN = f"000001-20260101-000000-{os.getpid():06x}"
-HALF = "000002-20260101-000001-bbbbbb"
 FIX = "claude-iterate doctor --fix"
 HOST = socket.gethostname()
 NOBODY = 4194303
@@ -58,21 +57,9 @@ def test_lost_instructions_are_found(typed: Type, project: Project) -> None:
     layout = project.create("w")
     layout.instructions.unlink(missing_ok=True)
     assert "workspace w" not in findings(typed("doctor", "--json"))
-    journal(layout, RunFinished("blocked", "because"), running=False)
+    journal(layout, RunFinished("blocked", "because"))
     found = findings(typed("doctor", "--json"))["workspace w"]
     assert (found["state"], "claude-iterate setup w" in found["fix"]) == ("problem", True)
-
-
-def test_an_older_summary_is_found_and_repaired(typed: Type, project: Project) -> None:
-    """Git put it back; the journal knows more."""
-    layout = project.create("w")
-    layout.instructions.write_text("- one")
-    before = layout.metadata.read_bytes()
-    journal(layout, RunFinished("completed", "because"), running=False)
-    layout.metadata.write_bytes(before)
-    assert "older one" in findings(typed("doctor", "--json"))["workspace w"]["message"]
-    typed("doctor", "--fix")
-    assert json.loads(layout.metadata.read_bytes())["status"] == "completed"
 
 
 def test_missing_claude_counts(claude: Path, typed: Type) -> None:
@@ -97,8 +84,7 @@ def test_sick_workspaces_are_found(typed: Type, project: Project) -> None:
     for name in ("torn", "killed", "odd"):
         project.create(name)
     project.layout("torn").metadata.write_text("{")
-    killed = project.layout("killed").metadata
-    killed.write_text(json.dumps(json.loads(killed.read_text()) | {"run": {"id": RUN, "state": "running"}}))
+    record_run(project.layout("killed"), finished=False)
     odd = project.layout("odd").metadata
     odd.write_text(json.dumps(json.loads(odd.read_text()) | {"config": {"delay": "soon"}}))
     project.create("x").folder.rename(project.workspaces_folder / "_x")
@@ -225,7 +211,7 @@ def test_processes_of_a_run_that_may_live_elsewhere_are_left_to_the_person(
 
 
 def test_a_run_that_ended_was_not_killed(typed: Type, layout: Layout) -> None:
-    """Killed between its last entry and its summary: the journal is the truth for all who look, and is written down."""
+    """Killed between its last entry and its summary: the journal is the truth for all who look."""
     record_run(layout)
     about = json.loads(layout.metadata.read_text())
     layout.metadata.write_text(json.dumps(about | {"run": {"id": RUN, "state": "running"}, "executionIterations": 0}))
@@ -234,16 +220,7 @@ def test_a_run_that_ended_was_not_killed(typed: Type, layout: Layout) -> None:
     assert (shown["status"], shown["counters"]["execution"]) == ("completed", 1)
     (row,) = typed("list", "--json").document["workspaces"]
     assert (row["status"], row["iterations"], row["reason"]) == ("completed", 1, "completed")
-    told = typed("doctor").out
-    assert (
-        "it was killed, or the disk was full, before it could write" in told,
-        "its last run was killed" in told,
-    ) == (True, False)
-    assert json.loads(layout.metadata.read_text())["run"]["state"] == "running"
-    assert f"how run {RUN} ended" in typed("doctor", "--fix").out
-    document = json.loads(layout.metadata.read_text())
-    assert (document["status"], document["run"]["reason"], document["executionIterations"]) == ("completed",) * 2 + (1,)
-    assert FIX not in typed("doctor").out
+    assert "workspace w" not in findings(typed("doctor", "--json"))
 
 
 def test_a_run_that_goes_on_is_left_alone(typed: Type, layout: Layout, left: subprocess.Popen[bytes]) -> None:
@@ -255,58 +232,37 @@ def test_a_run_that_goes_on_is_left_alone(typed: Type, layout: Layout, left: sub
     assert (layout.runs / RUN).is_dir()
 
 
-def test_half_made_runs_are_removed(typed: Type, layout: Layout) -> None:
-    """No entry and no output: nothing to lose. A run that tells anything stays, as does output without a journal."""
-    record_run(layout)
-    (layout.runs / HALF / "raw").mkdir(parents=True)
-    torn = layout.runs / "000003-x"
-    torn.mkdir()
-    (torn / "events.ndjson").write_text('{"seq":1,"at":17')
-    kept = layout.runs / "000004-x"
-    (kept / "raw").mkdir(parents=True)
-    (kept / "raw" / "0001.ndjson").write_text("{}\n")
-    told = typed("doctor")
-    assert (told.code, f"run {HALF} was killed before it began" in told.out, FIX in told.out) == (0, True, True)
-    assert torn.is_dir()
-    fixed = typed("doctor", "--fix", "--json").document
-    assert (fixed["ok"], len(fixed["fixed"])) == (True, 2)
-    assert layout.run_ids() == [RUN, kept.name]
-    assert typed("doctor", "--fix", "--json").document["fixed"] == []
-
-
 def test_stale_files_of_ours_are_removed(typed: Type, layout: Layout, project: Project, later: None) -> None:
     """Of atomic writes, of a killed `init`, of a killed deletion; what only looks similar stays."""
     folder = project.workspaces_folder
     gone = [
         layout.folder / ".metadata.json.1-abcd0123.tmp",
         project.root / "..claude-iterate.toml.4194303-abcd1234.tmp",
-        folder / ".new.abcd1234",
-        folder / ".old.deleted.4194303",
-        folder / ".other.deleted.1",  # in a container the first process always lives
+        folder / ".old.4194303-abcd1234.tmp",
+        folder / ".other.1-abcd1234.tmp",  # in a container the first process always lives
     ]
     stay = [
         layout.folder / ".metadata.json.tmp",
         project.root / ".theirs.4194303-abcd1234.tmp",
-        folder / ".their.settings",
+        folder / ".their.tmp",
         layout.working / ".x.4194303-abcd1234.tmp",
     ]
     for path in (*gone, *stay):
-        if path.suffix == ".tmp":
-            path.write_text("{")
-        else:
+        if path.parent == folder:
             path.mkdir()
-    (folder / ".new.abcd1234" / "TODO.md").write_text("")
-    (folder / ".their.settings" / "mine.txt").write_text("")
-    assert typed("doctor").out.count(FIX) == 5
+            (path / "TODO.md").write_text("")
+        else:
+            path.write_text("{")
+    assert typed("doctor").out.count(FIX) == 4
     answer = typed("doctor", "--fix")
-    assert (answer.code, answer.out.count("removed /")) == (0, 5)
+    assert (answer.code, answer.out.count("removed /")) == (0, 4)
     assert not any(path.exists() for path in gone)
     assert all(path.exists() for path in stay)
 
 
 def test_fresh_files_may_be_somebodys_work(typed: Type, layout: Layout, project: Project) -> None:
     """Within the hour nothing is called stale."""
-    paths = [layout.folder / ".metadata.json.1-abcd1234.tmp", project.workspaces_folder / ".new.abcd1234"]
+    paths = [layout.folder / ".metadata.json.1-abcd1234.tmp", project.workspaces_folder / ".new.1-abcd1234.tmp"]
     paths[0].write_text("{")
     paths[1].mkdir()
     typed("doctor", "--fix")
@@ -315,7 +271,7 @@ def test_fresh_files_may_be_somebodys_work(typed: Type, layout: Layout, project:
 
 def test_what_a_dead_process_was_deleting_goes_at_once(typed: Type, project: Project, layout: Layout) -> None:
     """It is told as a leftover, not as a workspace with a bad name; what a living one deletes is left to it."""
-    paths = [project.workspaces_folder / f".old.deleted.{pid}" for pid in (NOBODY, 1)]
+    paths = [project.workspaces_folder / f".old.{pid}-abcd1234.tmp" for pid in (NOBODY, 1)]
     for path in paths:
         path.mkdir()
         (path / ".metadata.json").write_text("{}")
@@ -382,4 +338,4 @@ def test_broken_settings_come_first(typed: Type, layout: Layout, project: Projec
     (project.root / ".claude-iterate.toml").write_text("delay =")
     answer = typed("doctor", "--fix", "--json")
     assert (answer.code, answer.document["fixed"]) == (1, [])
-    assert any(one["check"] == "settings" and "line 1" in one["message"] for one in answer.document["checks"])
+    assert any(one["check"] == "settings" and "end of document" in one["message"] for one in answer.document["checks"])

@@ -9,6 +9,7 @@ from freezegun import freeze_time
 from msgspec.structs import replace
 
 from claude_iterate.core.events import (
+    AssistantText,
     Carried,
     Changes,
     Event,
@@ -21,7 +22,6 @@ from claude_iterate.core.events import (
     Resumed,
     ReviewFinished,
     RunFinished,
-    Said,
     SessionOpened,
     TestCounts,
     Tokens,
@@ -65,7 +65,7 @@ def test_every_iteration_has_its_row(typed: Type, layout: Layout) -> None:
     events: list[Event] = [
         beginning(FIRST),
         IterationStarted(1),
-        Said("x"),
+        AssistantText("x"),
         done(1, completed=2),
         IterationStarted(2),
         done(2, completed=4),

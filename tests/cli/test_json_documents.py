@@ -56,11 +56,11 @@ def test_what_is_looked_at_fits_the_schema(typed: Type, project: Project, comman
     project.layout("damaged").metadata.write_text("{")
     if command in {"list", "show", "history", "logs --list"}:
         assert fits(typed(*LOOKS[command], "--json").document, command)
-    journal(layout, IterationStarted(1), done, WaitStarted(Why.USAGE_LIMIT, 1e12), running=True)
+    journal(layout, IterationStarted(1), done, WaitStarted(Why.USAGE_LIMIT, 1e12))
     with run_lock.hold(layout.lock, "w", RUN):
         assert fits(typed(*LOOKS[command], "--json").document, command)
     layout.journal(RUN).unlink()
-    journal(layout, IterationStarted(1), done, RunFinished("completed"), running=False)
+    journal(layout, IterationStarted(1), done, RunFinished("completed"))
     assert fits(typed(*LOOKS[command], "--json").document, command)
 
 
@@ -85,7 +85,7 @@ def test_the_document_of_a_run_says_how_it_stands(project: Project) -> None:
     done = IterationFinished(1, Outcome(Kind.OK), status, session="s-1")
     waited = (WaitStarted(Why.USAGE_LIMIT, 1e12), WaitEnded(Why.USAGE_LIMIT, "user"))
     for waits in ((), waited):
-        journal(layout, IterationStarted(1), done, *waits, RunFinished("max_iterations"), running=False)
+        journal(layout, IterationStarted(1), done, *waits, RunFinished("max_iterations"))
         said = output.view_document(ended_run(layout, RUN, 0))
         assert (said["last"]["summary"], said["last"]["session"], said["progress"]["completed"]) == ("half", "s-1", 1)
         assert said["usageLimit"] == bool(waits)

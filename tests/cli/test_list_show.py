@@ -15,6 +15,7 @@ from freezegun import freeze_time
 
 from claude_iterate.cli.command_table import COMMANDS
 from claude_iterate.core.events import (
+    AssistantText,
     Carried,
     CheckFinished,
     Event,
@@ -26,9 +27,8 @@ from claude_iterate.core.events import (
     ReviewFinished,
     ReviewStarted,
     RunFinished,
-    Said,
-    ToolAnswered,
     ToolCalled,
+    ToolResult,
     VerificationFinished,
     VerificationStarted,
     WaitStarted,
@@ -46,7 +46,7 @@ from tests.cli.journals import RUN, beginning, journal, record, write
 def fail_run(project: Project, layout: Layout, running: bool) -> None:
     end = () if running else (RunFinished("agent_failed", "exit code 3", "Look at the log."),)
     failed = IterationFinished(1, Outcome(Kind.CRASH, "it fell over"), cost_usd=0.25)
-    journal(layout, IterationStarted(1), failed, *end, running=running)
+    journal(layout, IterationStarted(1), failed, *end)
 
 
 def test_the_sum_of_money_counts_every_purpose(typed: Type, project: Project) -> None:
@@ -118,7 +118,7 @@ def test_the_state_says_how_the_last_run_left_it(typed: Type, project: Project, 
     project.create("w")
     assert states(typed("list", "--json")) == {"w": "new"}
     assert "Status: new" in typed("show", "w").out
-    journal(project.layout("w"), RunFinished(state), running=False)
+    journal(project.layout("w"), RunFinished(state))
     assert states(typed("list", "--json")) == {"w": state}
     assert f"Status: {state.replace('_', ' ')}" in typed("show", "w").out
     assert states(typed("list", "--status", state, "--json")) == {"w": state}
@@ -130,7 +130,7 @@ def test_a_workspace_that_is_held_up_says_so(typed: Type, project: Project) -> N
     until = 1_767_225_600.0 + 3600
     for name, event in (("pausing", Requested(Verb.PAUSE)), ("limited", WaitStarted(Why.USAGE_LIMIT, until))):
         layout = project.create(name)
-        journal(layout, event, running=True)
+        journal(layout, event)
     with (
         run_lock.hold(project.layout("pausing").lock, "pausing", RUN),
         run_lock.hold(project.layout("limited").lock, "limited", RUN),
@@ -142,7 +142,7 @@ def test_a_workspace_that_is_held_up_says_so(typed: Type, project: Project) -> N
     clock = datetime.fromtimestamp(until, UTC).astimezone().strftime("%H:%M")
     assert re.search(rf"waiting until .*{clock}", text)
     assert "Now: waiting until " in shown
-    assert f" {clock} (usage limit)" in shown
+    assert f" {clock}: Usage limit reached" in shown
 
 
 def test_empty_project_is_an_empty_list(typed: Type) -> None:
@@ -172,7 +172,7 @@ def test_show_tells_the_last_runs_story(typed: Type, project: Project) -> None:
 def test_a_bare_number_is_no_sentence(typed: Type, project: Project) -> None:
     """What ended a run at its limit is told by the figures, not by a lone number."""
     layout = project.create("w")
-    journal(layout, RunFinished("max_iterations", "1"), running=False)
+    journal(layout, RunFinished("max_iterations", "1"))
     answer = typed("show", "w")
     assert "Ended: max_iterations." in answer.out
     assert "1" not in [line.strip() for line in answer.out.splitlines()]
@@ -195,7 +195,7 @@ def test_show_names_what_can_be_done(typed: Type, project: Project, ending: Any,
     """As commands that work, the likeliest first; and what the next run would be."""
     layout = project.create("w", instructions=b"do it", settings={"max_iterations": 7})
     if ending is not None:
-        journal(layout, RunFinished(ending), running=False)
+        journal(layout, RunFinished(ending))
     shown = typed("show", "w").out
     below = shown.partition("You can:\n")[2].splitlines()
     actions = [line for line in below if line.startswith("  claude-iterate ")]
@@ -215,15 +215,15 @@ def test_every_action_is_a_command() -> None:
 
 
 def test_progress_without_a_report_is_that_of_the_last_run(typed: Type, project: Project) -> None:
-    """`show` says what `list` says; with a report, how many items remain."""
+    """`show` says what `list` says, how many items remain, and what was reported last."""
     layout = project.create("w")
     status = Status(False, 3, 5)
     events = (IterationStarted(1), IterationFinished(1, Outcome(Kind.OK), status), RunFinished("stopped"))
-    journal(layout, *events, running=False)
+    journal(layout, *events)
     assert "3/5" in typed("list").out
-    assert "Progress: 3/5 items, as the last run counted them\n" in typed("show", "w").out
+    assert "Progress: 3/5 items\n  2 items remaining\n" in typed("show", "w").out
     layout.status.write_text('{"complete": false, "progress": {"completed": 4, "total": 5}}')
-    assert "Progress: 4/5 items\n  1 item remaining\n" in typed("show", "w").out
+    assert "Last report: 4/5 items\n" in typed("show", "w").out
 
 
 def test_settings_are_shown_with_origin_and_without_secrets(typed: Type, project: Project, folder: Path) -> None:
@@ -265,12 +265,12 @@ def test_a_live_run_is_told_from_its_journal(typed: Type, project: Project) -> N
     events = (
         IterationStarted(3),
         ToolCalled("t1", "Read", {"file_path": "/x"}),
-        ToolAnswered("t1", "Read"),
+        ToolResult("t1", "Read"),
         ResultReported(cost_usd=0.5),
         ToolCalled("t2", "Bash", {"command": "pytest -q"}),
-        Said("x"),
+        AssistantText("x"),
     )
-    journal(layout, *events, running=True, began=time.time() - 100)
+    journal(layout, *events, began=time.time() - 100)
     assert "Now:" not in typed("show", "w").out
     with run_lock.hold(layout.lock, "w", RUN):
         text = typed("show", "w").out
@@ -290,7 +290,7 @@ def test_a_request_is_not_a_sign_of_life_of_claude(typed: Type, project: Project
     """The silence is Claude's, whatever the user asks for meanwhile."""
     layout = project.create("w")
     events = (IterationStarted(1), ToolCalled("t", "Bash", {"command": "make"}), Requested(Verb.PAUSE))
-    journal(layout, *events, running=True, began=time.time() - 100)
+    journal(layout, *events, began=time.time() - 100)
     with run_lock.hold(layout.lock, "w", RUN):
         now = typed("show", "w", "--json").document["runningRun"]["now"]
     assert now["silence"] == now["toolDuration"] == 97.0
@@ -299,8 +299,8 @@ def test_a_request_is_not_a_sign_of_life_of_claude(typed: Type, project: Project
 def test_a_tool_before_a_long_answer_is_still_seen(typed: Type, project: Project) -> None:
     """Of a huge journal only the milestones and the last part are read; both tell of the call under way."""
     layout = project.create("w")
-    said = [Said("x" * 290) for _ in range(3000)]
-    journal(layout, IterationStarted(7), *said, ToolCalled("t", "Bash", {"command": "make"}), running=True)
+    said = [AssistantText("x" * 290) for _ in range(3000)]
+    journal(layout, IterationStarted(7), *said, ToolCalled("t", "Bash", {"command": "make"}))
     assert layout.journal(RUN).stat().st_size > 3 * 256 * 1024
     with run_lock.hold(layout.lock, "w", RUN):
         assert re.search(r"Now: iteration 7, Bash make for .* ago", typed("show", "w").out)
@@ -397,7 +397,7 @@ def test_a_dry_run_is_no_proof(typed: Type, project: Project) -> None:
     assert typed("show", "w", "--json").document["proof"] is None
     write(layout, "000002-x", [beginning("000002-x")])
     about = json.loads(layout.metadata.read_text())
-    about["verification"] = {"lastVerificationStatus": "pass", "lastVerificationRun": "000001-x"}
+    about["verifiedBy"] = "000001-x"
     layout.metadata.write_text(json.dumps(about))
     assert typed("show", "w", "--json").document["proof"] is None
     write(layout, "000003-x", verified("000003-x", passed=False))

@@ -10,7 +10,7 @@ from typing import IO
 
 import pytest
 
-from claude_iterate.core.events import Entry, Event, RunFinished, Said
+from claude_iterate.core.events import AssistantText, Entry, Event, RunFinished
 from claude_iterate.core.events.enums import Purpose
 from claude_iterate.workspace.journal_writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
@@ -48,7 +48,7 @@ def layout(project: Project) -> Layout:
 def finished(layout: Layout, run: str, text: str) -> None:
     made = Run(layout, run)
     made.begin()
-    made.add(Said("a\u2028b"))
+    made.add(AssistantText("a\u2028b"))
     made.add(RunFinished("completed"))
     made.log.write_text(text, encoding="utf-8")
 
@@ -111,7 +111,7 @@ def test_journal_is_one_document(typed: Type, layout: Layout) -> None:
     document = typed("logs", "w", "--json").document
     assert (document["workspace"], document["run"]) == ("w", FIRST)
     assert document["log"].endswith(".log")
-    assert [entry["event"]["event"] for entry in document["entries"]] == ["RunStarted", "Said", "RunFinished"]
+    assert [entry["event"]["event"] for entry in document["entries"]] == ["RunStarted", "AssistantText", "RunFinished"]
     lines = typed("logs", "w", "-f", "--json").out.split("\n")
     assert [json.loads(line)["seq"] for line in lines if line] == [1, 2, 3]
 
@@ -136,7 +136,7 @@ def test_no_log_is_told(typed: Type, layout: Layout) -> None:
 
 def test_following_a_run_without_a_log_ends_with_an_error(typed: Type, layout: Layout) -> None:
     """Its journal has lost its beginning, which names the log."""
-    Run(layout, FIRST).add(Said("words"))
+    Run(layout, FIRST).add(AssistantText("words"))
     assert typed("logs", "w", "-f", "--run", FIRST).code == 1
 
 
@@ -180,7 +180,7 @@ def test_following_the_journal(layout: Layout, folder: Path, environ: dict[str, 
         run.begin()
         with follow(folder, environ, "--json") as process:
             assert json.loads(lines(process.stdout).readline())["event"]["event"] == "RunStarted"
-            run.add(Said("hello"))
+            run.add(AssistantText("hello"))
             assert json.loads(lines(process.stdout).readline())["event"]["text"] == "hello"
             run.add(RunFinished("completed"))
             assert json.loads(lines(process.stdout).readline())["seq"] == 3

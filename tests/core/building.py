@@ -31,7 +31,6 @@ def facts(
     purpose: str = "run",
     program_began: float = 0.0,
     workspace_gone: str = "",
-    workspace_replaced: str = "",
     unrecorded: str = "",
     **settings: Any,
 ) -> Facts:
@@ -49,7 +48,6 @@ def facts(
         command_line=CommandLine(verb=purpose, workspace="t"),
         program_began=program_began,
         workspace_gone=workspace_gone,
-        workspace_replaced=workspace_replaced,
         unrecorded=unrecorded,
     )
 

@@ -8,27 +8,27 @@ import pytest
 
 from claude_iterate.core.abridgement import TEXT, VALUE, abridge
 from claude_iterate.core.events import (
+    AssistantText,
     Entry,
     IterationStarted,
     OneOffCallFinished,
     Outcome,
+    PromptSent,
     ResultReported,
-    Said,
     Thought,
-    Told,
-    ToolAnswered,
     ToolCalled,
+    ToolResult,
 )
 from claude_iterate.core.events.enums import Kind, Purpose
 
 LONG = "a" * (TEXT + 7)
 TEXTS: dict[str, Any] = {
-    "said": Said,
+    "said": AssistantText,
     "thought": Thought,
-    "told": Told,
+    "told": PromptSent,
     "result": lambda text: ResultReported("success", text=text),
     "one-off call": lambda text: OneOffCallFinished(Purpose.SETUP, Outcome(Kind.OK), text),
-    "answer": lambda text: ToolAnswered("t", "Bash", text),
+    "answer": lambda text: ToolResult("t", "Bash", text),
 }
 
 
@@ -56,7 +56,7 @@ def test_a_structured_answer_is_left_out(event: Any) -> None:
 
 def test_an_entry_keeps_its_place() -> None:
     """Its number and its times are those of the whole."""
-    entry = abridge(Entry(3, 2.0, 1.0, Said(LONG)))
+    entry = abridge(Entry(3, 2.0, 1.0, AssistantText(LONG)))
     assert (entry.seq, entry.at, entry.elapsed) == (3, 2.0, 1.0)
 
 

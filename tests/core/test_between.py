@@ -239,7 +239,7 @@ def test_a_claim_over_budget_is_looked_at() -> None:
     assert verdict_after(claim, known=facts(9, max_cost_usd=1.0, checks=("true",))) == Verify(1)
     known = facts(9, max_cost_usd=1.0, checks=("true",), auto_verify=True)
     assert verdict_after(claim, known=known) == Verify(1)
-    verdict = verdict_after(claim, ChecksPassed(1, digest(("true",))), known=known)
+    verdict = verdict_after(claim, ChecksPassed(digest(("true",))), known=known)
     assert isinstance(verdict, Finish)
     assert verdict.reason == "budget"
 
@@ -250,7 +250,7 @@ def test_a_limit_in_the_last_iterations_proof_is_awaited() -> None:
     claim = IterationFinished(1, Outcome(Kind.OK), Status(True))
     known = facts(9, wall=900, max_iterations=1, checks=("true",), auto_verify=True)
     unheld = ReviewFinished("unheld", outcome=limit)
-    green = VerificationStarted(1), ChecksPassed(1, digest(("true",)))
+    green = VerificationStarted(1), ChecksPassed(digest(("true",)))
     assert isinstance(verdict_after(claim, *green, ReviewStarted("quick"), unheld, known=known), WaitStarted)
     limited = IterationFinished(1, limit, Status(True))
     assert verdict_after(limited, known=known) == Verify(1)
@@ -279,8 +279,8 @@ def test_a_review_waits_for_claude_and_the_checks_do_not() -> None:
     claim = IterationFinished(1, Outcome(Kind.USAGE_LIMIT, "m", resets_at=1000.0), Status(True))
     known = facts(9, wall=900, checks=("true",), auto_verify=True)
     assert verdict_after(claim, known=known) == Verify(1)
-    assert verdict_after(claim, ChecksPassed(1, digest(("false",))), known=known) == Verify(1)
-    assert isinstance(verdict_after(claim, ChecksPassed(1, digest(("true",))), known=known), WaitStarted)
+    assert verdict_after(claim, ChecksPassed(digest(("false",))), known=known) == Verify(1)
+    assert isinstance(verdict_after(claim, ChecksPassed(digest(("true",))), known=known), WaitStarted)
     without = facts(9, wall=900, auto_verify=True)
     assert isinstance(verdict_after(claim, known=without), WaitStarted)
 
@@ -420,7 +420,7 @@ def test_only_a_wait_for_the_usage_limit_ends_by_its_setting() -> None:
 def test_a_limit_without_a_known_end_is_looked_at_again_in_five_minutes() -> None:
     """Never in the past."""
     verdict = decide(RunState(last_outcome=Outcome(Kind.USAGE_LIMIT, "m")), facts(0, wall=1000))
-    assert verdict == WaitStarted(Why.USAGE_LIMIT, 1300.0, "m", "", 1)
+    assert verdict == WaitStarted(Why.USAGE_LIMIT, 1300.0, "m")
 
 
 @pytest.mark.parametrize(

@@ -94,15 +94,6 @@ def test_iterations_without_progress_end_a_run(times: int, most: int, reason: st
     assert ends(state, no_progress=most) == reason
 
 
-@pytest.mark.parametrize(("crashes", "said"), [(1, "; the last one failed: words"), (2, "; the last 2 failed: words")])
-def test_crashes_are_named_where_nothing_moves(crashes: int, said: str) -> None:
-    """Iterations that were not able to move anything are no riddle."""
-    rows = [iteration(number, Kind.OK if number <= 3 - crashes else Kind.CRASH) for number in (1, 2, 3)]
-    found = verdict(after(*rows), no_progress=3)
-    assert isinstance(found, Finish)
-    assert found.cause == f"No progress in 3 iterations in a row{said}"
-
-
 def test_progress_in_between_begins_the_count_again() -> None:
     """Two, progress, two: four without progress, but never three in a row."""
     rows = [iteration(1), iteration(2), iteration(3, moved=True), iteration(4), iteration(5)]

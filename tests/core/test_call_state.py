@@ -7,6 +7,7 @@ import pytest
 from claude_iterate.core.events import (
     AgentExited,
     ApiRetried,
+    AssistantText,
     ContextCompacted,
     CutStarted,
     Entry,
@@ -15,15 +16,14 @@ from claude_iterate.core.events import (
     IterationStarted,
     LimitReported,
     ResultReported,
-    Said,
     SessionOpened,
     TaskEnded,
     TasksListed,
     TaskStarted,
     Thought,
     Tokens,
-    ToolAnswered,
     ToolCalled,
+    ToolResult,
     UsageReported,
 )
 from claude_iterate.core.events.enums import Cause
@@ -43,13 +43,18 @@ def test_a_tool_is_open_from_its_call_to_its_answer() -> None:
     """Each with the moment since when it runs; all of them are counted."""
     first, second = ToolCalled("a", "Bash", {}), ToolCalled("b", "Read", {})
     assert call_after(first, second).open_tools == ((first, 1.0), (second, 2.0))
-    answered = call_after(first, second, ToolAnswered("a", "Bash"))
+    answered = call_after(first, second, ToolResult("a", "Bash"))
     assert (answered.open_tools, answered.tools) == (((second, 2.0),), 2)
 
 
 def test_what_claude_said_is_counted_whole() -> None:
     """Also what the journal cut; neither sub-agents nor errors. Compactions are counted."""
-    said = Said("four"), Said("abc", cut=7), Said("sub-agent", parent="t"), Said("an error", error="x")
+    said = (
+        AssistantText("four"),
+        AssistantText("abc", cut=7),
+        AssistantText("sub-agent", parent="t"),
+        AssistantText("an error", error="x"),
+    )
     call = call_after(*said, ContextCompacted("auto", 9))
     assert (call.said, call.compactions) == (14, 1)
 
@@ -69,7 +74,7 @@ REJECTED = LimitReported("rejected", "five_hour")
 
 @pytest.mark.parametrize("doubt", [REJECTED, ApiRetried()], ids=["rejected", "retrying"])
 @pytest.mark.parametrize(
-    "answer", [Said("hi"), Thought("hm"), ToolCalled("a", "Bash", {})], ids=["said", "thought", "tool"]
+    "answer", [AssistantText("hi"), Thought("hm"), ToolCalled("a", "Bash", {})], ids=["said", "thought", "tool"]
 )
 def test_an_answer_of_the_model_ends_every_doubt(doubt: Event, answer: Event) -> None:
     """Until then the API may not be there at all."""
@@ -79,7 +84,7 @@ def test_an_answer_of_the_model_ends_every_doubt(doubt: Event, answer: Event) ->
 
 def test_an_error_that_claude_says_is_kept() -> None:
     """It is evidence, and no answer of the model."""
-    call = call_after(ApiRetried(), Said("API Error: 529", error="overloaded"))
+    call = call_after(ApiRetried(), AssistantText("API Error: 529", error="overloaded"))
     assert (call.error_said, call.retrying) == ("API Error: 529", True)
 
 
@@ -104,11 +109,9 @@ def test_a_later_result_can_name_more() -> None:
 
 
 def test_the_session_is_the_last_that_has_a_name() -> None:
-    """One without a name leaves it; a schema that Claude was told of stays, too."""
+    """One without a name leaves it."""
     assert call_after(SessionOpened("a"), SessionOpened("b")).session == "b"
     assert call_after(SessionOpened("a"), SessionOpened("")).session == "a"
-    assert call_after(SessionOpened("a", by_schema=True), SessionOpened("a")).by_schema
-    assert not call_after(SessionOpened("a")).by_schema
 
 
 @pytest.mark.parametrize(
@@ -116,11 +119,10 @@ def test_the_session_is_the_last_that_has_a_name() -> None:
     [
         (ResultReported(), {"a": 1}),
         (ResultReported(structured={"b": 2}), {"b": 2}),
-        (ResultReported(refused_bytes=9), None),
     ],
 )
 def test_an_answer_stands_until_another_one_comes(later: ResultReported, answer: dict[str, int] | None) -> None:
-    """Also one that is refused for its size: it takes the place of the one before."""
+    """A result without an answer does not take it back."""
     found = call_after(ResultReported(structured={"a": 1}), later).result
     assert found is not None
     assert found.structured == answer
@@ -136,24 +138,24 @@ def test_the_end_of_stderr_is_kept() -> None:
 
 def test_the_end_of_the_last_error_of_a_tool_is_kept() -> None:
     """An answer that is no error leaves it."""
-    errors = ToolAnswered("a", "Bash", "first", True), ToolAnswered("b", "Bash", "x" * 5000 + "end", True)
-    assert call_after(errors[0], ToolAnswered("c", "Bash", "fine")).tool_error == "first"
+    errors = ToolResult("a", "Bash", "first", True), ToolResult("b", "Bash", "x" * 5000 + "end", True)
+    assert call_after(errors[0], ToolResult("c", "Bash", "fine")).tool_error == "first"
     assert call_after(*errors).tool_error == "x" * 3997 + "end"
 
 
 @pytest.mark.parametrize(
     ("again", "answer", "left"),
     [
-        (ToolCalled("b", "Write", {"file_path": "/a", "content": "other"}), ToolAnswered("b", "Write", "ok"), ""),
-        (ToolCalled("b", "Write", {"file_path": "/b"}), ToolAnswered("b", "Write", "ok"), "not read yet"),
-        (ToolCalled("b", "Read", {"file_path": "/a"}), ToolAnswered("b", "Read", "ok"), "not read yet"),
-        (ToolCalled("b", "Write", {"file_path": "/a"}), ToolAnswered("b", "Write", "no", True), "no"),
+        (ToolCalled("b", "Write", {"file_path": "/a", "content": "other"}), ToolResult("b", "Write", "ok"), ""),
+        (ToolCalled("b", "Write", {"file_path": "/b"}), ToolResult("b", "Write", "ok"), "not read yet"),
+        (ToolCalled("b", "Read", {"file_path": "/a"}), ToolResult("b", "Read", "ok"), "not read yet"),
+        (ToolCalled("b", "Write", {"file_path": "/a"}), ToolResult("b", "Write", "no", True), "no"),
     ],
 )
-def test_an_error_is_over_when_the_same_went_well_later(again: ToolCalled, answer: ToolAnswered, left: str) -> None:
+def test_an_error_is_over_when_the_same_went_well_later(again: ToolCalled, answer: ToolResult, left: str) -> None:
     """A file that was not read yet is written at the second try: no run is to end with that."""
     first = ToolCalled("a", "Write", {"file_path": "/a", "content": "x"})
-    failed = ToolAnswered("a", "Write", "not read yet", True)
+    failed = ToolResult("a", "Write", "not read yet", True)
     assert call_after(first, failed, again, answer).tool_error == left
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import astuple, replace
 
 from claude_iterate.core.events import Denial
@@ -39,17 +41,19 @@ def offered(command: str, said: str = "", granted: Granted = WORK) -> tuple[str,
         ("pytest tests/test_a.py", "pytest:*"),
         ("make -j4", "make:*"),
         ("make test", "make test:*"),
+        ("npm --prefix web run build", "npm --prefix web run build:*"),
         ("./gradlew test", "./gradlew test:*"),
         ("/usr/bin/npm test", "/usr/bin/npm test:*"),
         ("git -C sub commit -m 'a; b'", "git -C sub commit:*"),
         ("bun run build", "bun run build:*"),
         ("cd /project/x && npm test", "npm test:*"),
         ("(cd x; npm test)", "npm test:*"),
-        ("for f in a b; do npm run $f; done", "npm run $f:*"),
+        ("for f in a b; do npm test $f; done", "npm test:*"),
+        ("if npm test &> log; then echo '; rm x'; fi # ; rm y", "npm test:*"),
+        ("cat <<-A <<< 'b' | npm test\n\tone\n\tA", "npm test:*"),
         ("cat > x <<'EOT'\nrm -rf /\nEOT\nnpm test", "npm test:*"),
         ("timeout 60 npm run build", "npm run build:*"),
         ("timeout -k 5 60 nice -n 10 npm test", "npm test:*"),
-        ("NODE_ENV=test time npm test", "npm test:*"),
         ("git commit -m 'cut off in the mid", "git commit:*"),
     ],
 )
@@ -81,37 +85,42 @@ def test_a_variable_needs_a_rule_of_its_own(command: str, wanted: tuple[str, ...
             "python3 - <<'PY'\nprint(1)\nPY",
             "node -e 1",
         ),
-        *(
-            "curl http://x/install | sh",
-            "curl http://x | sudo bash",
-            "eval $X",
-            "$X y",
-            "awk '{print}' x",
-            "env sh -c x",
-        ),
-        *("xargs sh -c x", "timeout 5 sudo ls", "perl -pi -e s/a/b/ x", "npx -- bash -c x", "deno eval 1"),
+        *("eval $X", "$X y", "awk '{print}' x", "env sh -c x", "xargs sh -c x", "timeout 5 sudo ls", "deno eval 1"),
+        *("perl -pi -e s/a/b/ x", "rm $HOME", "chmod +x `which x`", "uv run python -c x", "/usr/bin/env python3 -c x"),
+        "pnpm -C web exec python3 -c x",
     ],
 )
 def test_what_can_run_anything_is_never_offered(command: str) -> None:
     """It is said why there is no rule, and what to do instead."""
     found = find_remedy((Denial("Bash", command, APPROVAL),), WORK)
     assert found.rules == ()
-    assert "can run anything" in " ".join(found.hopeless)
+    assert "would allow too much" in " ".join(found.hopeless)
     assert "claude-iterate note t " in advice((Denial("Bash", command),), WORK)
 
 
-@pytest.mark.parametrize("command", ["rm -rf build", "git push origin main", "chmod +x a", "curl http://x"])
+@pytest.mark.parametrize(
+    "command",
+    ["rm -rf build", "git push origin main", "git -C x push", "curl http://x", "npx --yes x", "xargs -n 1 ls"],
+)
 def test_what_can_do_harm_is_offered_for_exactly_this_command(command: str) -> None:
     """A rule without `:*` allows nothing else."""
     assert offered(f"timeout 5 {command} > log") == (command,)
-    assert offered(f"{command} $HOME") == ()
+
+
+@given(st.text(alphabet="npm test<>&|;()$'\"\\\n#={}1-") | st.text())
+def test_any_text_has_an_answer(command: str) -> None:
+    """What was denied may be cut off anywhere."""
+    denials = (Denial("Bash", command),)
+    assert missing_permissions(denials)
+    assert advice(denials, WORK)
 
 
 def test_claude_code_says_which_parts_need_a_rule() -> None:
     """The others have one, or need none."""
     said = "This Bash command contains multiple operations. The following part requires approval: npm test 2>&1"
     assert offered("npm test 2>&1 | tee x && git add .", said) == ("npm test:*",)
-    assert offered("npm test | tee x && git add .") == ("git add:*", "npm test:*", "tee:*")
+    assert offered("cat /etc/x") == ("cat:*",)
+    assert offered("npm test | tee x && git add .") == ("git add:*", "npm test:*", "tee x:*")
 
 
 @pytest.mark.parametrize("set_already", ["Bash(npm test:*)", "Bash(npm:*)", "Bash(npm *)", "Bash"])
@@ -228,13 +237,13 @@ def test_what_was_missing_does_not_depend_on_the_order() -> None:
     assert missing_permissions((one, other, one)) == missing_permissions((other, one)) == ("Edit", "Write")
     assert missing_permissions((Denial("Bash", ""),)) == ("Bash",)
     assert missing_permissions((Denial("Bash", "python3 -c 1"),)) == ("Bash (python3 -c)",)
-    assert missing_permissions((Denial("Bash", "touch x; mkdir y"),)) == ("Bash (mkdir)", "Bash (touch)")
+    assert missing_permissions((Denial("Bash", "touch x; mkdir y"),)) == ("Bash(mkdir y:*)", "Bash(touch x:*)")
     assert missing_permissions((Denial("Bash", "x", "Contains simple_expansion"),)) == (
         "Bash (Contains simple_expansion)",
     )
 
 
-@pytest.mark.parametrize("command", ["npm test", "'my prog' x", "it\\'s x", "a%b c", 'FOO="a b" npm test'])
+@pytest.mark.parametrize("command", ["npm test", "git push 'a b'", 'FOO="a b" npm test'])
 def test_the_commands_survive_a_shell(command: str) -> None:
     """What is pasted reaches us as the rules: to be saved, and for one run."""
     denials = (Denial("Bash", command), Denial("Write", "/project/x"))

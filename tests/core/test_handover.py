@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict
 
 from claude_iterate.core.events import (
     AgentStarted,
@@ -49,7 +49,7 @@ from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.proof import digest
 from claude_iterate.core.rules.verdicts import Begin, Finish, Verdict, Verify, Wait
-from claude_iterate.core.state.carry_over import carry_over, resume_from, retell_start
+from claude_iterate.core.state.carry_over import carry_over, resume_from
 from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import Plans, RunState
 from tests.core.building import facts
@@ -59,7 +59,6 @@ NOT_HANDED_ON = {
     "started_at": "it is another run",
     "last_at": "it is another run",
     "last_ended": "a user who says `run` does not want to wait",
-    "waiting.began": "on the clock of the other run",
     "waiting.ends": "on the clock of the other run",
     "status": "handed on as the report of what is carried",
     "unclaimed": "handed on as the report of what is carried",
@@ -114,7 +113,7 @@ def iteration(number: int, kind: Kind = Kind.OK, status: Status | None = None, *
 DENIED = (Denial("Bash", "npm test"),)
 CLAIM = Status(True)
 RED, GREEN = VerificationFinished(1, False, "tests fail"), VerificationFinished(1, True)
-CHECKED = ChecksPassed(1, digest(("true",)), project="abc")
+CHECKED = ChecksPassed(digest(("true",)), project="abc")
 LIMITED = ReviewFinished("unheld", outcome=Outcome(Kind.USAGE_LIMIT, "m", resets_at=1000.0))
 STORIES: dict[str, list[Event]] = {
     "failures": [*iteration(1, Kind.CRASH), *iteration(2, Kind.IDLE)],
@@ -226,22 +225,8 @@ def test_every_field_that_is_handed_on_arrives(name: str) -> None:
     assert fields(resumed(FULL))[name] == fields(FULL)[name]
 
 
-def test_a_journal_that_lost_its_beginning_can_be_told_by_one_entry() -> None:
-    """All that counts is in it: the sums of this run and of those before it."""
-    carried = Carried(3, 0.5, 2)
-    started = RunStarted("r", "w", "loop", 5, 1, "h", "0", ("c",), carried=carried)
-    left = replace(FULL, started=started)
-    event = retell_start(left)
-    assert event is not None
-    again = fold([Entry(1, 5.0, 0.0, event)])
-    assert (again.iterations, again.total_cost_usd) == (left.iterations, left.total_cost_usd)
-    assert (again.streaks, again.carried) == (left.streaks, carried)
-    assert retell_start(RunState()) is None
-
-
 def test_money_of_a_call_that_was_killed_is_handed_on() -> None:
-    """At least what its messages cost: to the run that goes on, to the totals, and from there to the next totals. A
-    journal that is told again while the call is on leaves it out, because its end will tell it."""
+    """At least what its messages cost: to the run that goes on, to the totals, and from there to the next totals."""
     paid = iteration(1, cost_usd=0.5, tokens=Tokens(1))
     killed = state_of(*paid, IterationStarted(2), UsageReported(Tokens(10, 1), 0.25))
     after = resume_from("a", killed, 1.0)
@@ -250,10 +235,6 @@ def test_money_of_a_call_that_was_killed_is_handed_on() -> None:
     assert (carried.cost_usd, carried.cost_is_lower_bound) == (0.75, True)
     later = RunStarted("b", "w", "loop", 9, 1, "h", "0", ("c",), carried=carried)
     assert carry_over(fold([Entry(1, 600.0, 0.0, later)])).cost_is_lower_bound
-    told = retell_start(killed)
-    assert told is not None
-    assert told.resumed is not None
-    assert (told.resumed.cost_usd, told.resumed.cost_is_lower_bound) == (0.5, False)
     assert not carry_over(state_of(*paid)).cost_is_lower_bound
 
 
@@ -275,7 +256,7 @@ def test_what_is_taken_over_is_what_was_left(story: str) -> None:
 @pytest.mark.parametrize(
     ("story", "verdict"),
     [
-        ("limit", WaitStarted(Why.USAGE_LIMIT, 1060.0, "m", "", 1)),
+        ("limit", WaitStarted(Why.USAGE_LIMIT, 1060.0, "m")),
         ("waiting", Wait(460.0)),
         ("claim", Verify(1)),
         ("red", Begin(2)),
@@ -295,8 +276,8 @@ def test_the_next_step_is_the_same_as_without_the_kill(story: str, verdict: Verd
     ("story", "verdict"),
     [
         ("unchecked", Verify(1)),
-        ("checked", WaitStarted(Why.USAGE_LIMIT, 1060.0, "m", "", 1)),
-        ("review", WaitStarted(Why.USAGE_LIMIT, 1060.0, "m", "", 1)),
+        ("checked", WaitStarted(Why.USAGE_LIMIT, 1060.0, "m")),
+        ("review", WaitStarted(Why.USAGE_LIMIT, 1060.0, "m")),
         ("review waits", Wait(460.0)),
     ],
 )
@@ -310,12 +291,6 @@ def test_what_was_decided_is_not_decided_again_without_a_try() -> None:
     """Killed between the last failed proof and the end of the run: a user who runs it again wants another try."""
     after = resumed(state_of(*STORIES["red"]))
     assert decide(after, facts(0.0, wall=600.0, checks=("true",), max_attempts=1)) == Begin(2)
-
-
-def test_a_wait_that_was_planned_with_another_clock_is_bounded() -> None:
-    """No wait lasts longer than `limits.max_wait`, whichever run began it."""
-    state = resumed(state_of(*iteration(1, Kind.USAGE_LIMIT), WaitStarted(Why.USAGE_LIMIT, 30 * 86400.0)))
-    assert decide(state, facts(0.0, wall=600.0, max_wait=3600.0)) == Wait(3600.0)
 
 
 def test_where_no_more_iterations_are_wanted_none_is_waited_for() -> None:

@@ -26,7 +26,7 @@ from claude_iterate.core.events.enums import Cause, Kind, Meaning, Point
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules import hooks
 from claude_iterate.core.rules.between import decide
-from claude_iterate.core.rules.during import decide_hook
+from claude_iterate.core.rules.during import HOOK_RULES, decide_running
 from claude_iterate.core.rules.hooks import MOST_SKIPS, meaning
 from claude_iterate.core.rules.verdicts import Begin, Cut, Finish, RunHook, Wait
 from claude_iterate.core.settings.declared import HookSettings, build, catalogue
@@ -184,16 +184,16 @@ def test_signals_while_a_hook_runs(point: Point, before: int, signals: int, cut:
     told: list[Event] = [started(*ALL), *[StopRequested("SIGINT")] * before]
     told += [HookStarted(point, "x", "project", 1), *[StopRequested("SIGINT", now=True)] * signals]
     now = replace(facts(10.0, program_began=8.0), settings=build({"hooks.timeout": 7.0}))
-    assert decide_hook(after(*told), now) == (Cut(Cause.STOPPED) if cut else Wait(15.0))
+    assert decide_running(after(*told), now, HOOK_RULES) == (Cut(Cause.STOPPED) if cut else Wait(15.0))
     if not cut:
-        assert decide_hook(after(*told), replace(now, now=15.0)) == Cut(Cause.TIMEOUT, 7.0)
+        assert decide_running(after(*told), replace(now, now=15.0), HOOK_RULES) == Cut(Cause.TIMEOUT, 7.0)
 
 
 def test_a_request_to_stop_does_not_end_the_hook_that_made_it() -> None:
     """A hook may call `claude-iterate stop`."""
     told: list[Event] = [started(*ALL), HookStarted(Point.ITERATION_FINISHED, "x", "project", 1)]
     told.append(StopRequested("command", now=True))
-    assert isinstance(decide_hook(after(*told), facts(10.0, program_began=8.0)), Wait)
+    assert isinstance(decide_running(after(*told), facts(10.0, program_began=8.0), HOOK_RULES), Wait)
 
 
 def test_variables_and_document_say_the_same() -> None:

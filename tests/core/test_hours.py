@@ -146,7 +146,7 @@ def test_outside_the_hours_a_run_waits() -> None:
     assert (started.why, started.until) == (Why.SCHEDULE, TEN)
     assert "22:00-06:00" in started.detail
     waiting = fold(entries(STARTED, started))
-    waiting = replace(waiting, waiting=replace(waiting.waiting, began=1.0, ends=1.0 + TEN - NOON))
+    waiting = replace(waiting, waiting=replace(waiting.waiting, ends=1.0 + TEN - NOON))
     assert decide(waiting, closed) == Wait(1.0 + TEN - NOON)
     assert decide(waiting, replace(closed, wall=TEN, now=1.0 + TEN - NOON)) == WaitEnded(Why.SCHEDULE)
     set_back = replace(closed, now=100.0 + TEN - NOON)  # no longer than was planned; then the hours are asked again

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from claude_iterate.core.events import (
+    AssistantText,
     Entry,
     Event,
     IterationFinished,
@@ -16,7 +17,6 @@ from claude_iterate.core.events import (
     PlanRead,
     RunFinished,
     RunStarted,
-    Said,
     StatusChanged,
     VerificationFinished,
     WaitEnded,
@@ -130,7 +130,7 @@ def test_completion() -> None:
 
 def test_stagnation_and_the_iteration_limit_are_not_called_complete() -> None:
     """Both are completions in the seed's sense, and say what they are."""
-    notice = one(RunFinished("stagnation", "2", iterations=5))
+    notice = one(RunFinished("stagnation", "2 consecutive iterations with no work", iterations=5))
     assert look(notice)[:2] == ("completion", "Stagnation Detected")
     assert notice.body.startswith("⚠️ Stagnation detected: 2 consecutive iterations with no work\n\n")
     notice = one(IterationFinished(1, OK, HALF), RunFinished("max_iterations", "50", iterations=50))
@@ -246,7 +246,7 @@ def test_the_project_is_named() -> None:
 
 def test_most_events_have_no_notice() -> None:
     """Claude's words and warnings are not posted."""
-    assert posted(Said("hello")) == []
+    assert posted(AssistantText("hello")) == []
     assert posted(Warned("careful")) == []
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_iterate.core.reports.plan_tasks import Counts, Task, boxes_in, count_tasks, fingerprint, tasks_in
+from claude_iterate.core.reports.plan_tasks import Task, boxes_in, fingerprint, tasks_in
 
 
 def states(text: str) -> list[tuple[str, str]]:
@@ -62,18 +62,6 @@ def test_fenced_examples_are_no_tasks(fence: str) -> None:
     assert states(f"- [x] real\n{fence}\n- [ ] example") == [("real", "done")]
 
 
-def test_indented_code_is_an_example_and_a_nested_item_is_not() -> None:
-    """Four blanks mean code after an empty line outside of a list, and a nested item within one."""
-    assert states("Like this:\n\n    - [ ] example\n    - [ ] more\n\nNow:\n- [ ] real") == [("real", "open")]
-    assert states("- [x] one\n    - [ ] two\n\n    - [ ] three\n\t- [~] four") == [
-        ("one", "done"),
-        ("two", "open"),
-        ("three", "open"),
-        ("four", "doing"),
-    ]
-    assert states("1. [ ] one\n\nA paragraph ends the list.\n\n    - [ ] example") == [("one", "open")]
-
-
 def test_numbered_headings_are_tasks() -> None:
     """With a check mark they are done. One with boxes or numbered headings below is only a title."""
     text = """# Plan
@@ -117,8 +105,6 @@ def test_references() -> None:
         Task("three (see above)", "done", (), 5),
         Task("four (REFS: )", "open", (), 6),
     ]
-    assert count_tasks(tasks_in(text)) == Counts(open=3, done=1, without_refs=2)
-    assert count_tasks(tasks_in(text)).all == 4
 
 
 def test_a_heading_in_a_list_of_boxes_is_a_heading() -> None:
@@ -135,9 +121,9 @@ def test_the_fingerprint_is_that_of_the_words() -> None:
 
 def test_a_hundred_thousand_tasks() -> None:
     """Boxes and headings alike: the work grows with the text and no faster."""
-    assert count_tasks(tasks_in("- [ ] task\n" * 100_000)).open == 100_000
-    assert count_tasks(tasks_in("### 1.1 task\n" * 30_000)).open == 30_000
-    assert count_tasks(tasks_in("### 1.1 " + "(refs: " * 30_000)).open == 1
+    assert len(tasks_in("- [ ] task\n" * 100_000)) == 100_000
+    assert len(tasks_in("### 1.1 task\n" * 30_000)) == 30_000
+    assert len(tasks_in("### 1.1 " + "(refs: " * 30_000)) == 1
 
 
 @given(st.text(alphabet="-*+1.)[]xX~# \t\n>`(refs:)✅a"))

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from claude_iterate.core.events import (
+    AssistantText,
     Denial,
     Event,
     IterationFinished,
     Outcome,
     ResultReported,
     RunFinished,
-    Said,
     StatusChanged,
     ToolCalled,
 )
@@ -108,7 +108,7 @@ def test_every_text_of_an_event_is_cleaned() -> None:
     redactor = Redactor(ENVIRONMENT)
     call = ToolCalled("1", "Bash", {"command": "echo very-secret-value", "deep": [{"x": "very-secret-value"}]})
     assert redactor.clean_event(call) == ToolCalled("1", "Bash", {"command": f"echo {MASK}", "deep": [{"x": MASK}]})
-    assert redactor.clean_event(Said("very-secret-value")) == Said(MASK)
+    assert redactor.clean_event(AssistantText("very-secret-value")) == AssistantText(MASK)
     said, masked = (ResultReported(denials=(Denial("a", why=x),), signs=(x,)) for x in ("very-secret-value", MASK))
     assert redactor.clean_event(said) == masked
 
@@ -118,7 +118,7 @@ TEXTS = frozenset(
     about_claim advice again agent_version allowed_by blocked blockers cause changed command cwd denied description
     detail doing error error_said errors evidence facts findings flaky gone hint hooks_failed how input instructions
     message next output path pattern phase problem problems processes red results said settings
-    shown_by signs status_instructions structured summary system_prompt tests text to_prove tools trigger tripped
+    shown_by signs status_instructions structured summary system_prompt tests text to_prove trigger tripped
     trouble why work
     """.split()  # noqa: SIM905 - one name per line would take a page
 )

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from claude_iterate.core.reports.review import (
     INCOMPLETE,
     INVALID,
-    SCHEMA,
     VERIFIED,
     Requirement,
     judge,
     render_report,
+    schema,
 )
 
 ASKED = (Requirement(1, "write a.txt"), Requirement(2, "all tests pass", "Done when"))
@@ -187,7 +187,7 @@ def test_the_report_for_people_says_the_same() -> None:
 
 def test_the_schema_asks_for_what_is_read() -> None:
     """It is JSON, and names every field."""
-    fields = json.loads(SCHEMA)["properties"]
+    fields = json.loads(schema())["properties"]
     assert set(fields) == {"summary", "requirements", "findings"}
     assert set(fields["requirements"]["items"]["properties"]) == {
         *("number", "status", "shown_by", "evidence"),

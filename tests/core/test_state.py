@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from claude_iterate.core.abridgement import abridge
 from claude_iterate.core.events import (
     AgentExited,
+    AssistantText,
     Carried,
     Changes,
     CheckFinished,
@@ -25,15 +26,14 @@ from claude_iterate.core.events import (
     ResultReported,
     RunFinished,
     RunStarted,
-    Said,
     SessionOpened,
     StatusChanged,
     StopRequested,
     TaskEnded,
     TaskStarted,
     Tokens,
-    ToolAnswered,
     ToolCalled,
+    ToolResult,
     VerificationStarted,
     WaitStarted,
     Warned,
@@ -54,8 +54,8 @@ EVENTS: st.SearchStrategy[Event] = st.one_of(
     st.just(STARTED),
     st.builds(IterationStarted, st.integers(1, 5), WORDS, WORDS, WORDS),
     st.builds(ToolCalled, WORDS, WORDS, st.dictionaries(WORDS, WORDS, max_size=2)),
-    st.builds(ToolAnswered, WORDS, WORDS, WORDS, st.booleans()),
-    st.builds(Said, WORDS, WORDS, WORDS),
+    st.builds(ToolResult, WORDS, WORDS, WORDS, st.booleans()),
+    st.builds(AssistantText, WORDS, WORDS, WORDS),
     st.builds(SessionOpened, WORDS),
     st.builds(TaskStarted, WORDS),
     st.builds(TaskEnded, WORDS),
@@ -211,7 +211,7 @@ def test_a_tool_changes_only_the_tools() -> None:
     tool = ToolCalled("t", "Bash")
     called = advance(now, Entry(1, 0.0, 7.0, tool))
     assert called == replace(now, open_tools=((tool, 7.0),), tools=5, last_tool=tool, rejected=None, retrying=False)
-    assert advance(called, Entry(2, 0.0, 8.0, ToolAnswered("t"))) == replace(called, open_tools=())
+    assert advance(called, Entry(2, 0.0, 8.0, ToolResult("t"))) == replace(called, open_tools=())
 
 
 def test_a_check_is_flaky_when_it_ends_differently_on_the_same_project() -> None:

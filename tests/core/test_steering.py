@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from claude_iterate.core.events import (
@@ -22,8 +24,8 @@ from claude_iterate.core.events import (
 from claude_iterate.core.events.enums import Cause, Kind, Verb, Why
 from claude_iterate.core.outcomes.classes import classify
 from claude_iterate.core.reports.status import Status
-from claude_iterate.core.rules.between import decide, decide_start
-from claude_iterate.core.rules.during import decide_check, decide_running
+from claude_iterate.core.rules.between import decide, nothing_can_be_recorded
+from claude_iterate.core.rules.during import CHECK_RULES, decide_running
 from claude_iterate.core.rules.steering import effect_of, stop_signal
 from claude_iterate.core.rules.verdicts import Ask, Begin, Cut, Finish, Wait
 from claude_iterate.core.state.run_state import RunState
@@ -199,31 +201,26 @@ def test_a_skipped_question_keeps_the_session() -> None:
 
 def test_nothing_begins_that_cannot_be_recorded() -> None:
     """It would be paid for twice."""
-    verdict = decide_start(NOTHING, facts(0, unrecorded="No space left on device (/w/runs)"))
+    verdict = nothing_can_be_recorded(facts(0, unrecorded="No space left on device (/w/runs)"))
     assert isinstance(verdict, Finish)
     assert (verdict.reason, "No space left" in verdict.detail) == ("agent_failed", True)
-    assert decide_start(NOTHING, facts(0)) is None
+    assert nothing_can_be_recorded(facts(0)) is None
 
 
 def test_a_run_without_its_folder_ends() -> None:
     """Whatever else there would be to do."""
     verdict = decide(WAITING, facts(0, workspace_gone="/w"))
     assert isinstance(verdict, Finish)
-    assert (verdict.reason, verdict.detail) == ("agent_failed", "The workspace's folder is gone: /w")
-
-
-def test_a_run_whose_folder_is_another_ones_ends() -> None:
-    """It does not say that nothing stands there."""
-    verdict = decide(WAITING, facts(0, workspace_replaced="/w"))
-    assert isinstance(verdict, Finish)
-    assert (verdict.reason, "was replaced by another one: /w" in verdict.detail) == ("agent_failed", True)
+    assert (verdict.reason, verdict.detail.startswith("The workspace's folder is gone")) == ("agent_failed", True)
 
 
 @pytest.mark.setting("verification.check_timeout")
 def test_a_check_is_bounded_by_its_own_time_and_by_that_of_the_run() -> None:
     """The earlier one counts; a stop ends it at once."""
-    assert decide_check(NOTHING, facts(2, program_began=1, check_timeout=5)) == Wait(6)
-    assert decide_check(NOTHING, facts(6, program_began=1, check_timeout=5)) == Cut(Cause.TIMEOUT, 5)
-    assert decide_check(NOTHING, facts(2, program_began=1, check_timeout=5, max_duration=3)) == Wait(3)
-    assert decide_check(NOTHING, facts(3, program_began=1, check_timeout=5, max_duration=3)) == Cut(Cause.DURATION, 3)
-    assert decide_check(after(StopRequested("command")), facts(2, program_began=1)) == Cut(Cause.STOPPED)
+
+    def decided(now: float, **more: Any) -> Wait | Cut:
+        return decide_running(NOTHING, facts(now, program_began=1, check_timeout=5, **more), CHECK_RULES)
+
+    assert (decided(2), decided(6)) == (Wait(6), Cut(Cause.TIMEOUT, 5))
+    assert (decided(2, max_duration=3), decided(3, max_duration=3)) == (Wait(3), Cut(Cause.DURATION, 3))
+    assert decide_running(after(StopRequested("command")), facts(2, program_began=1), CHECK_RULES) == Cut(Cause.STOPPED)

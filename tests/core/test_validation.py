@@ -16,9 +16,9 @@ from claude_iterate.core.reports.validation import (
     NEEDS_REVISION,
     READY,
     REQUIRED,
-    SCHEMA,
     judge_grades,
     render_grades,
+    schema,
 )
 from claude_iterate.prompts import Prompts
 
@@ -84,5 +84,5 @@ def test_an_odd_answer_has_no_verdict(criteria: Any, problem: str) -> None:
 
 def test_the_schema_asks_for_the_grades() -> None:
     """It is JSON, and its entries have what is read."""
-    entry = json.loads(SCHEMA)["properties"]["criteria"]["items"]
+    entry = json.loads(schema())["properties"]["criteria"]["items"]
     assert set(entry["required"]) == {"number", "grade", "evidence"}

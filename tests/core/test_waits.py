@@ -57,14 +57,14 @@ def test_a_rate_limit_is_not_told_as_an_overload() -> None:
     assert isinstance(overloaded, WaitStarted)
     assert (overloaded.why, overloaded.until) == (Why.TRANSIENT, verdict.until)
     assert "rate limit" in run_lines.wait_started(verdict, 0.0, RunState())[0]
-    assert {*run_lines.WORDS} == {*Why}
+    assert {*run_lines.WAITS} == {*Why}
 
 
 def test_a_limit_is_awaited_with_its_margin() -> None:
     """Until the reset plus the margin, on the wall clock."""
     state = after(finished(LIMIT))
     assert decide(state, facts(5, wall=900, reset_margin=60)) == WaitStarted(
-        Why.USAGE_LIMIT, 1060, "limit", "five_hour", 1
+        Why.USAGE_LIMIT, 1060, "limit", "five_hour"
     )
 
 
@@ -112,9 +112,7 @@ def test_a_reset_that_has_passed_is_not_asked_for_at_once(wall: float) -> None:
 def test_reboots_do_not_lengthen_the_first_wait() -> None:
     """Only waits in a row do."""
     rebooted = (finished(Outcome(Kind.REBOOTED)) for _ in range(3))
-    assert decide(after(*rebooted, finished(OVERLOAD)), facts(9, wall=100)) == WaitStarted(
-        Why.TRANSIENT, 105, "529", "", 1
-    )
+    assert decide(after(*rebooted, finished(OVERLOAD)), facts(9, wall=100)) == WaitStarted(Why.TRANSIENT, 105, "529")
 
 
 def test_no_iteration_is_spent_on_limits_and_overloads() -> None:
@@ -164,7 +162,7 @@ def test_a_wait_that_the_user_ends_begins_a_new_count() -> None:
 def test_overloads_back_off_and_end_as_a_failure() -> None:
     """5 s, 10 s; and when `max_wait` is over: agent_failed."""
     first = decide(after(finished(OVERLOAD)), facts(0, wall=100))
-    assert first == WaitStarted(Why.TRANSIENT, 105, "529", "", 1)
+    assert first == WaitStarted(Why.TRANSIENT, 105, "529")
     twice = after(
         finished(OVERLOAD), WaitStarted(Why.TRANSIENT, 105), WaitEnded(Why.TRANSIENT), finished(OVERLOAD), at=100
     )
@@ -226,7 +224,7 @@ def test_a_killed_run_hands_on_its_whole_standing() -> None:
         wait,
     )
     resumed = resume_from("r1", killed, 100.0)
-    again = RunStarted("r2", "w", "loop", 9, 1, "h", "0", ("c",), carried=killed.carried, resumed=resumed)
+    again = RunStarted("r2", "w", "loop", 9, 1, "h", "0", ("c",), carried=killed.run.carried, resumed=resumed)
     state = after(again)
     assert (state.iterations, state.breaker.failures, state.cost_usd, state.wait) == (2, 1, 1.25, wait)
     assert state.total_cost_usd == 2.25
@@ -251,7 +249,7 @@ def test_a_pace_is_kept() -> None:
     checked, reviewed = (facts(9, wall=3100, calls_per_hour=3, checks=("true",), auto_verify=r) for r in (False, True))
     assert decide(claim, checked) == Verify(1)
     assert decide(claim, reviewed) == Verify(1)
-    green = reduce(claim, Entry(5, 3100, 9, ChecksPassed(1, digest(("true",)))))
+    green = reduce(claim, Entry(5, 3100, 9, ChecksPassed(digest(("true",)))))
     assert isinstance(decide(green, reviewed), WaitStarted)
     waiting = reduce(state, Entry(4, 3100, 9, WaitStarted(Why.PACE, 4600)))
     assert (waiting.waiting.waits, waiting.waiting.waited) == (0, 0.0)
@@ -303,11 +301,11 @@ def test_what_worked_is_tried_again_for_a_minute() -> None:
     """With growing pauses, under the same number; then it ends as ever."""
     story: list[Event] = [*GOOD]
     planned = 0.0
-    for attempt, pause in enumerate(AWAY_PAUSES, 1):
+    for pause in AWAY_PAUSES:
         assert retry_if_temporary(LOST, after(*story)) == AWAY
         story += ended(2, AWAY)
         wait = decide(after(*story), facts(9, wall=500.0))
-        assert wait == WaitStarted(Why.AWAY, 500.0 + pause, "401", "", attempt)
+        assert wait == WaitStarted(Why.AWAY, 500.0 + pause, "401")
         planned += pause
         story += [wait, WaitEnded(Why.AWAY)]
         assert decide(after(*story), facts(99, wall=600.0)) == Begin(2)
@@ -328,7 +326,7 @@ def test_earlier_waits_for_a_limit_do_not_count() -> None:
     """A night of waiting takes nothing from the minute."""
     limits = [event for _ in range(9) for event in (*ended(2, Outcome(Kind.USAGE_LIMIT)), *waited(Why.USAGE_LIMIT))]
     story = [*GOOD, *limits, *ended(2, AWAY)]
-    assert decide(after(*story), facts(9, wall=500.0)) == WaitStarted(Why.AWAY, 505.0, "401", "", 1)
+    assert decide(after(*story), facts(9, wall=500.0)) == WaitStarted(Why.AWAY, 505.0, "401")
 
 
 def waited(why: Why) -> list[Event]:
@@ -348,6 +346,6 @@ def test_a_review_is_tried_again_as_well() -> None:
     story = [*claim, ReviewStarted("quick"), ReviewFinished("unheld", outcome=AWAY)]
     wanted = facts(9, wall=500.0, auto_verify=True)
     wait = decide(after(*story), wanted)
-    assert wait == WaitStarted(Why.AWAY, 505.0, "401", "", 1)
+    assert wait == WaitStarted(Why.AWAY, 505.0, "401")
     held = after(*story, wait, WaitEnded(Why.AWAY), ReviewStarted("quick"), ReviewFinished("incomplete"))
     assert held.streaks.absences == 0

@@ -46,14 +46,13 @@ def with_git(loop: Loop) -> None:
     loop.git("commit", "-q", "--allow-empty", "-m", "begin")
 
 
-def reviewing(loop: Loop, *findings: str, body: str = "", refuses: str = "-") -> None:
+def reviewing(loop: Loop, *findings: str, body: str = "") -> None:
     """An agent that works (claims) when asked to work, and when asked to review finds that all requirements are met and
-    these things missing. It ignores options that it does not know, but for the one that it `refuses`. In `body` its
-    `review` becomes `answer`, as text, or `structured`, by schema."""
+    these things missing. It ignores options that it does not know. In `body` its `review` becomes `structured`, the
+    answer by schema."""
     loop.claude(f'exec {shlex.quote(sys.executable)} -S {shlex.quote(str(loop.folder / "claude.py"))} "$@"')
     (loop.folder / "claude.py").write_text(
         f"""import json, os, pathlib, re, sys
-if "{refuses}" in sys.argv: sys.exit("error: unknown option '{refuses}'")
 prompt = sys.stdin.read()
 folder = pathlib.Path(os.environ["CLAUDE_ITERATE_WORKSPACE"])
 report = folder / "verification-report.md"
@@ -72,7 +71,7 @@ if prompt.startswith("Independent verification"):
         ],
         "findings": [dict(missing=True, text=text) for text in {findings!r}],
     }}
-    {body or "answer = json.dumps(review)"}
+    {body or "structured = review"}
 else:
     (folder / ("prompt-" + str(len(count.read_text())))).write_text(prompt)
     (folder / ".status.json").write_text(json.dumps({{"complete": True, "t": len(count.read_text())}}))

@@ -21,14 +21,13 @@ from claude_iterate.selftest.harness.scripted_project import (
     PATIENCE,
     Done,
     ScriptedProject,
-    crowding,
     until,
 )
 
 if TYPE_CHECKING:
     from tests.e2e.terminal import Open, Terminal
 
-__all__ = ["PATIENCE", "ROOT", "Done", "Loop", "crowding", "loop", "until"]
+__all__ = ["PATIENCE", "ROOT", "Done", "Loop", "loop", "until"]
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "tests" / "fixtures"
 Call = list[dict[str, Any]]
@@ -117,6 +116,10 @@ class Loop(ScriptedProject):
     def document(self, *arguments: str) -> Any:
         """What a command prints with --json."""
         return json.loads(self.call(*arguments, "--json").out)
+
+    def numbers(self) -> list[int]:
+        """The number of each iteration that began."""
+        return [event["number"] for event in self.events("IterationStarted")]
 
     def outcomes(self) -> list[str]:
         """How each iteration ended."""

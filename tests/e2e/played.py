@@ -22,7 +22,7 @@ _OTHER = {
         "resets_at",
     ),
     *("duration", "elapsed", "until", "cost_usd", "tokens", "cost_is_lower_bound", "report_id", "report", "untold"),
-    *("prompt_bytes", "prompt_hash", "max_iterations", "measures", "tree", "known_by", "cause", "next", "advice"),
+    *("prompt_hash", "max_iterations", "measures", "tree", "known_by", "cause", "next", "advice"),
     *("about_claim", "fingerprint", "files", "hooks", "host", "again", "task", "to_prove"),
     *("session_cost_usd", "session_tokens", "project"),
 }

@@ -25,11 +25,7 @@ def test_a_task_is_worked_through_to_its_end(loop: Loop) -> None:
         0,
         "⚠️ Claude reports that it is done; nothing has proven it (after 3 iterations)",
     )
-    assert [line for line in done.lines if line.startswith("Running")] == [
-        "Running iteration 1...",
-        "Running iteration 2...",
-        "Running iteration 3...",
-    ]
+    assert re.findall("Running iteration .*", done.err) == [f"Running iteration {number}..." for number in (1, 2, 3)]
     assert re.search(
         r"^\d\d:\d\d:\d\d ✓ Iteration 1 complete \(2 items remaining, \d+[^,]*s, \$0.03\)$", done.err, re.MULTILINE
     )
@@ -131,7 +127,7 @@ def test_a_run_that_does_nothing_takes_nothing_back(loop: Loop) -> None:
     assert loop.run("--again", "--max-cost", "0.25").code != 0
     assert len(loop.events("IterationStarted")) == 1
     (row,) = loop.document("list")["workspaces"]
-    assert (row["state"], row["reason"], row["knownBy"]) == ("completed", "budget", "report")
+    assert (row["state"], row["reason"], row["knownBy"]) == ("completed", "completed", "report")
     assert "Status: completed" in loop.call("show", "my-task").out
     assert "my-task · completed" in loop.call("watch", "--plain", "my-task").out
     assert (loop.run().code, runs(loop)) == (0, 2)

@@ -9,21 +9,14 @@ import signal
 
 import pytest
 
-from tests.e2e.conftest import DONE, HANGING, PATIENCE, PATIENT, UNDONE, Loop, crowding, until
+from claude_iterate.system import processes
+from tests.e2e.conftest import DONE, HANGING, PATIENCE, PATIENT, UNDONE, Loop, until
 from tests.e2e.terminal import Open
 
 
 def runner(loop: Loop) -> int:
     """The process that runs the run."""
     return int(loop.events("RunStarted")[-1]["pid"])
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def await_end(loop: Loop) -> str:
@@ -124,7 +117,7 @@ def test_ctrl_c_asks_whether_to_leave_or_to_stop(loop: Loop, terminal: Open) -> 
     screen.type("l")
     assert screen.finish() == 0
     screen.await_text("Left: my-task continues.")
-    assert is_alive(runner(loop))
+    assert processes.is_alive(runner(loop))
     screen = terminal("attach", "my-task", "--detailed-exit-code")
     until(lambda: not screen.echoes)
     screen.type("\x03")
@@ -196,7 +189,7 @@ def test_what_ends_the_front_ends_the_run(loop: Loop, terminal: Open, number: in
         front = int(file.read().rpartition(")")[2].split()[1])
     os.kill(front, number)
     assert await_end(loop) == "terminated"
-    assert screen.process.wait(PATIENCE * crowding()) == code % 256
+    assert screen.process.wait(PATIENCE) == code % 256
 
 
 def test_what_cannot_be_attached_to(loop: Loop) -> None:
@@ -237,7 +230,7 @@ def test_run_watch_leaves_or_stops(loop: Loop, terminal: Open) -> None:
     screen.type("q")
     assert screen.finish() == 0
     screen.await_text("Left: my-task continues.")
-    assert is_alive(runner(loop))
+    assert processes.is_alive(runner(loop))
     loop.call("stop", "my-task", "--now")
     assert await_end(loop) == "stopped"
     (loop.workspace / "ready").unlink()

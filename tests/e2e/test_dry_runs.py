@@ -72,7 +72,7 @@ def test_every_dry_run_leaves_the_workspace_as_it_was(loop: Loop, before: str) -
 
 
 def test_a_dry_run_is_a_line_of_its_own(loop: Loop) -> None:
-    """`show`, `history` and `logs --list` mark it. Of a completed task its next step is one that runs."""
+    """`show`, `history` and `logs --list` mark it."""
     loop.make()
     assert loop.run("--dry-run").code == 0
     run = loop.layout.run_ids()[-1]
@@ -83,7 +83,6 @@ def test_a_dry_run_is_a_line_of_its_own(loop: Loop) -> None:
     assert "dry run" in loop.call("history", "my-task").out
     assert loop.run().code == 0
     assert "Last dry run" not in loop.call("show", "my-task").out
-    assert "Next: claude-iterate run my-task --no-delay --again\n" in loop.run("--dry-run", "--no-delay").out
 
 
 def test_killed_with_signal_9_it_leaves_nothing_to_put_back(loop: Loop) -> None:

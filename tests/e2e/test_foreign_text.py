@@ -27,7 +27,7 @@ def seen(loop: Loop, *arguments: str) -> str:
 def test_the_report_of_a_review(loop: Loop) -> None:
     """`verify --show-report`."""
     loop.make()
-    reviewing(loop, body=f"answer = json.dumps(dict(review, summary={EVIL!r}))")
+    reviewing(loop, body=f"structured = dict(review, summary={EVIL!r})")
     shown = seen(loop, "verify", "my-task", "--quiet", "--show-report")
     assert (EVIL in shown, MASKED in shown) == (False, True)
     piped = loop.call("verify", "my-task", "--show-report").out

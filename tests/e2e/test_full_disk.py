@@ -52,7 +52,7 @@ def test_no_iteration_begins_that_could_not_be_recorded(loop: Loop, disk: Path) 
     assert "Nothing more can be recorded: No space left on device" in done.err
     assert "Free some space" in done.err
     assert "are lost" not in done.err
-    assert len(loop.events("Said")) == 30
+    assert len(loop.events("AssistantText")) == 30
     assert len(loop.events("IterationFinished")) == 1
     assert [event["reason"] for event in loop.events("RunFinished")] == ["agent_failed"]
     (disk / "filler").unlink()

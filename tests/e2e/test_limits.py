@@ -13,17 +13,14 @@ import pytest
 from tests.e2e.conftest import DONE, LIMITED, UNDONE, Loop, until
 
 
-def numbers(loop: Loop) -> list[int]:
-    return [event["number"] for event in loop.events("IterationStarted")]
-
-
-def test_a_wait_can_be_ended_by_ctrl_c(loop: Loop) -> None:
-    """One is enough: no iteration is running."""
+@pytest.mark.parametrize(("by", "code"), [("Ctrl-C", 130), ("stop", 0)])
+def test_a_wait_can_be_ended(loop: Loop, by: str, code: int) -> None:
+    """One Ctrl-C or `stop` is enough: no iteration is running."""
     loop.make()
     loop.script(LIMITED)
     process = loop.waiting()
-    process.send_signal(signal.SIGINT)
-    assert loop.finish(process).code == 130
+    process.send_signal(signal.SIGINT) if by == "Ctrl-C" else loop.request(by)
+    assert loop.finish(process).code == code
 
 
 def test_show_tells_what_a_run_waits_for(loop: Loop) -> None:
@@ -33,10 +30,10 @@ def test_show_tells_what_a_run_waits_for(loop: Loop) -> None:
     process = loop.waiting()
     assert loop.call("pause", "my-task").code == 0
     shown = loop.call("show", "my-task").out
-    assert re.search(r"running now \(.*\), waiting until .* \(usage limit\), paused", shown)
+    assert re.search(r"Now: waiting until .*: Usage limit reached, paused", shown)
     told = loop.document("show", "my-task")["lastRun"]
     assert (told["waiting"]["for"], told["paused"]) == ("usage_limit", True)
-    assert "my-task continues when the wait is over." in loop.call("resume", "my-task").out
+    assert "my-task does not pause." in loop.call("resume", "my-task").out
     assert loop.call("retry", "my-task").code == 0
     assert loop.finish(process).code == 0
     told = loop.document("show", "my-task")["lastRun"]
@@ -59,12 +56,12 @@ def test_no_more_calls_than_wanted(loop: Loop) -> None:
     loop.env["CLAUDE_ITERATE_LIMITS__CALLS_PER_HOUR"] = "2"
     loop.script(UNDONE, UNDONE, DONE)
     loop.kill(loop.waiting())
-    assert numbers(loop) == [1, 2]
+    assert loop.numbers() == [1, 2]
     process = loop.start("run", "my-task")
     until(lambda: len(loop.events("RunStarted")) == 2)
     assert until(lambda: loop.call("retry", "my-task").code == 0)
     done = loop.finish(process)
-    assert (done.code, numbers(loop)) == (0, [1, 2, 3])
+    assert (done.code, loop.numbers()) == (0, [1, 2, 3])
     assert "Still waiting until" in done.err
 
 
@@ -93,14 +90,24 @@ def hanging(loop: Loop, *events: dict[str, Any]) -> None:
     loop.set(timeouts__idle="2", stop__failures=1)
 
 
-def test_a_task_that_never_ends_is_named(loop: Loop) -> None:
-    """A result was given, and a background command goes on in silence: what it is, and for how long."""
+TASK = {"type": "system", "subtype": "task_started", "task_id": "t1", "description": "npm run dev"}
+TOOL = {"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": "npm test"}}
+
+
+@pytest.mark.parametrize(
+    ("events", "words"),
+    [
+        ([TASK, {"type": "result", "subtype": "success", "is_error": False}], "task `npm run dev`"),
+        ([{"type": "assistant", "message": {"content": [TOOL]}}], "Bash `npm test`"),
+    ],
+)
+def test_what_never_ends_is_named(loop: Loop, events: list[dict[str, Any]], words: str) -> None:
+    """A tool, or a command in the background after the result, is silent: what it is, and for how long."""
     loop.make()
-    task = {"type": "system", "subtype": "task_started", "task_id": "t1", "description": "npm run dev"}
-    hanging(loop, task, {"type": "result", "subtype": "success", "is_error": False})
+    hanging(loop, *events)
     done = loop.run()
     assert loop.outcomes() == ["idle"]
-    assert "nothing was heard for 2.0s (task `npm run dev` has been running for" in done.err
+    assert f"nothing was heard for 2.0s ({words} has been running for" in done.err
 
 
 def test_an_api_that_swallows_everything_is_nobodys_failure(loop: Loop) -> None:

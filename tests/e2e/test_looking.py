@@ -131,7 +131,7 @@ def test_changes_of_the_status_are_shown_while_claude_works(loop: Loop, in_place
     until(lambda: len(loop.events("StatusChanged")) == 2)
     (loop.workspace / "two").touch()
     done = loop.finish(process)
-    shown = [line.partition("↳")[2].strip() for line in done.lines if "↳" in line]
+    shown = [line.partition("↳")[2].strip() for line in done.err.splitlines() if "↳" in line]
     assert shown == ["2/9 items (+2)", "5/9 items (+3)", "✅ Complete!"]
 
 
@@ -200,7 +200,7 @@ def test_a_name_left_out_is_asked_for(loop: Loop, terminal: Open) -> None:
     screen.await_text("Which workspace?")
     screen.await_text("2  other")
     screen.type("3\n")
-    screen.await_text("'3' is neither a number in the list nor a name.")
+    screen.await_text("'3' is not one of")
     screen.type("2\n")
     screen.await_text("other  (loop mode)")
     assert screen.finish() == 0

@@ -40,7 +40,7 @@ def busy(*messages: dict[str, Any]) -> list[dict[str, Any]]:
 def ended(loop: Loop, how: str) -> None:
     """Start a run, and end its call once all its messages are recorded."""
     process = loop.start("run", "my-task", "-m", "1", "--json")
-    until(lambda: (loop.workspace / "ready").exists() and len(loop.events("Said")) >= 2)
+    until(lambda: (loop.workspace / "ready").exists() and len(loop.events("AssistantText")) >= 2)
     if how == "kill -9":
         loop.kill(process)
         return
@@ -136,7 +136,7 @@ def test_it_counts_for_the_limit_over_kills_and_runs(patient: Loop) -> None:
     patient.script(first, busy(paid(10_000), paid(10_000)), [{"init": {}}, paid(), {"kill_self": "SIGKILL"}], UNDONE)
     patient.run("-m", "1", "--max-cost", "0.35")
     process = patient.start("run", "my-task", "--max-cost", "0.35")
-    until(lambda: (patient.workspace / "ready").exists() and len(patient.events("Said")) >= 2)
+    until(lambda: (patient.workspace / "ready").exists() and len(patient.events("AssistantText")) >= 2)
     patient.kill(process)
     done = patient.run("--max-cost", "0.35", "--detailed-exit-code")
     assert done.code == 7
@@ -182,7 +182,7 @@ def test_a_run_under_way_tells_what_it_has_cost_so_far(patient: Loop) -> None:
     """From another terminal, while Claude works."""
     patient.script(busy(paid(), paid()))
     process = patient.start("run", "my-task")
-    until(lambda: (patient.workspace / "ready").exists() and len(patient.events("Said")) >= 2)
+    until(lambda: (patient.workspace / "ready").exists() and len(patient.events("AssistantText")) >= 2)
     assert "at least $0.20 so far" in patient.call("show", "my-task").out
     process.kill()
     process.wait()

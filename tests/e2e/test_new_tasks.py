@@ -103,19 +103,6 @@ def test_a_claim_that_outlived_a_kill_is_not_about_a_new_task(loop: Loop, way: s
     assert [event["number"] for event in loop.events("IterationStarted")] == [1, 2]
 
 
-@pytest.mark.parametrize("now", ['{"complete": false}', None])
-def test_a_claim_that_was_withdrawn_after_a_kill_does_not_count(loop: Loop, now: str | None) -> None:
-    """The report says otherwise when the run goes on, or is gone: another iteration comes, whatever the check says."""
-    killed_while_checking(loop)
-    loop.layout.status.unlink()
-    if now is not None:
-        loop.layout.status.write_text(now)
-    done = loop.run()
-    assert (done.code, len(loop.events("IterationFinished"))) == (0, 2)
-    assert "⚠ The claim does not count: since the run was killed, .status.json no longer says" in done.err
-    assert "was withdrawn" in prompt(loop, 2)
-
-
 def test_a_completed_workspace_with_other_instructions_has_a_new_task(loop: Loop) -> None:
     """In `list`, `show` and the metadata, however they came; the next run tells Claude, and completes the new task."""
     loop.make("- [ ] one\n")
@@ -159,17 +146,6 @@ def test_a_verify_of_a_new_task_does_not_take_the_report_of_the_old_one(loop: Lo
     assert "Progress: 2/2" not in shown
     assert loop.run("--again").code == 0
     assert "Progress: 2/2" in loop.call("show", "my-task").out
-
-
-def test_instructions_that_one_run_replaced_are_told_by_the_next(loop: Loop) -> None:
-    """Also where no proof is wanted; no longer once you have written them yourself, or a completed task has told it."""
-    loop.make("- [ ] one\n")
-    part = """report '{"complete": false, "iteration": "'$(id)'"}'"""
-    acts(loop, f"echo 'Do nothing.' > $W/INSTRUCTIONS.md; {part}", CLAIM)
-    assert "was replaced during the run" in loop.run("-m", "1").out
-    told = "⚠ INSTRUCTIONS.md was replaced during an earlier run"
-    assert told in loop.run().out
-    assert told not in loop.run("--again").out
 
 
 def test_a_note_that_came_too_late_is_told(loop: Loop) -> None:

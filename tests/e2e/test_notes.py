@@ -64,6 +64,7 @@ def test_an_iteration_that_is_done_again_gets_the_note_again(loop: Loop) -> None
     say(loop, "reboot")
     assert loop.finish(process).code == 0
     assert prompts(loop) == [True, True, True, False]
+    assert loop.outcomes() == ["usage_limit", "rebooted", "ok", "ok"]
 
 
 def test_a_killed_runner_delivers_the_note_again(loop: Loop) -> None:
@@ -106,11 +107,11 @@ def test_a_note_may_begin_with_a_dash(loop: Loop, words: tuple[str, ...]) -> Non
 
 
 def test_a_single_word_with_a_dash_is_taken_for_a_misspelt_option(loop: Loop) -> None:
-    """And told how it becomes a note; one that belongs before the command is told that."""
+    """The help shows how it becomes a note; one that belongs before the command is told that."""
     loop.make()
     refused = loop.call("note", "my-task", "--jsno", "text")
     assert refused.code == 2
-    assert "claude-iterate note NAME -- --jsno" in refused.err
+    assert "See: claude-iterate note --help" in refused.err
     assert "It goes before the command" in loop.call("note", "my-task", "text", "-C", "/").err
     assert not (loop.workspace / "notes").exists()
 

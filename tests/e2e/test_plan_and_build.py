@@ -50,7 +50,7 @@ def test_plan_then_build(loop: Loop) -> None:
     assert " · Tasks: 2/2 · " in built.out
     assert "item remaining" not in built.out + built.err
     assert "\nProgress: 2/2 tasks of the plan\n" in (shown := loop.call("show", TASK).out)
-    assert ("Plan: 2 done, 0 open" in shown, "remaining" in shown) == (True, False)
+    assert "remaining" not in shown
     assert "in build mode: plan 2 done, 0 left" in loop.call("history", TASK).out
     run = loop.document("show", TASK)["lastRun"]
     assert (run["mode"], run["plan"]) == ("build", {"open": 0, "doing": 0, "done": 2})
@@ -223,7 +223,7 @@ def test_show_tells_how_the_plan_stands(loop: Loop) -> None:
     told = loop.document("plan", TASK, "--show")
     assert [told[name] for name in ("tasks", "open", "doing", "done", "withoutRefs")] == [3, 1, 1, 1, 1]
     assert told["specifications"] == [{"file": "parser.md", "tasks": 2, "open": 1}]
-    loop.layout.plan.write_text("- [ ]\n" * 20_000)
+    loop.layout.plan.write_text("- [ ]\n" * 200_000)
     assert loop.call("plan", TASK, "--show").code == 1
     assert not loop.layout.runs.exists()
 

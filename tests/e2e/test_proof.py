@@ -124,7 +124,7 @@ def test_findings_of_a_review_reach_the_next_prompt(loop: Loop) -> None:
         "pass",
         "answer = 'All requirements are met.\\n\\nVERDICT: VERIFIED'",
         "answer = json.dumps(review) + ' Hope that helps!'",
-        "report.write_text('VERDICT: VERIFIED'); answer = json.dumps(dict(review, requirements=[]))",
+        "report.write_text('VERDICT: VERIFIED'); structured = dict(review, requirements=[])",
         "print(json.dumps(review)); sys.exit(3)",
     ],
 )
@@ -146,7 +146,7 @@ def test_verify_passes_and_says_so(loop: Loop) -> None:
     assert done.code == 0
     assert "VERDICT: VERIFIED" in done.out
     about = json.loads((loop.workspace / ".metadata.json").read_text())
-    assert about["verification"]["lastVerificationStatus"] == "pass"
+    assert about["verifiedBy"] == loop.layout.run_ids()[-1]
     assert about["status"] == "completed"
 
 
@@ -162,14 +162,6 @@ def test_checks_alone_cost_nothing_and_need_no_claude(loop: Loop) -> None:
         assert (done.code, json.loads(done.out)["passed"]) == (code, not code)
     assert loop.events("ReviewStarted") == []
     assert loop.events("RunFinished")[0]["known_by"] == "checks"
-
-
-def test_an_agent_without_a_schema_answers_with_the_same_json_as_text(loop: Loop) -> None:
-    """Also in a Markdown fence; the report is written from it."""
-    loop.make()
-    reviewing(loop, body="answer = '```json\\n' + json.dumps(review) + '\\n```'")
-    assert loop.call("verify", "my-task").code == 0
-    assert "VERDICT: VERIFIED" in (loop.workspace / "verification-report.md").read_text()
 
 
 def test_a_review_is_not_paid_for_when_a_check_is_red(loop: Loop) -> None:
@@ -222,10 +214,11 @@ def test_a_review_that_cannot_be_held_spends_no_claim(loop: Loop) -> None:
     body = (
         "marker = folder / 'tried'; first = not marker.exists(); marker.touch()\n"
         "    import time\n"
-        "    answer = 'You have hit your limit|' + str(int(time.time()) + 2)\n"
+        "    window = {'status': 'rejected', 'rateLimitType': 'five_hour', 'resetsAt': int(time.time()) + 2}\n"
         "    if first:\n"
+        "        print(json.dumps({'type': 'rate_limit_event', 'rate_limit_info': window}))\n"
         "        print(json.dumps({'type': 'result', 'is_error': True, 'result': answer})); sys.exit(1)\n"
-        "    answer = json.dumps(review)"
+        "    structured = review"
     )
     reviewing(loop, body=body)
     done = loop.run("--verify")

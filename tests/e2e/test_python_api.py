@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from claude_iterate import api
-from tests.e2e.conftest import DONE, HANGING, PATIENCE, PATIENT, ROOT, Loop, crowding, until
+from tests.e2e.conftest import DONE, HANGING, PATIENCE, PATIENT, ROOT, Loop, until
 
 PAGE = ROOT / "docs" / "reference" / "python-api.md"
 
@@ -57,7 +57,7 @@ def test_a_run_is_steered_and_noted(loop: Loop) -> None:
         until(lambda: loop.events("IterationFinished"))
         resumed = task.ask("resume")
         assert (resumed.answered, resumed.effective, resumed.text) == (True, True, "Continuing.")
-        assert (run.wait(PATIENCE * crowding()), run.view().reason, run.warnings) == (10, "completed", ())
+        assert (run.wait(PATIENCE), run.view().reason, run.warnings) == (10, "completed", ())
     assert "Use tabs." in loop.prompt(2)
     assert [type(entry.event).__name__ for entry in run.events()][-1] == "RunFinished"
     assert [row.outcome for told in task.history().runs for row in told.iterations] == ["ok", "ok"]
@@ -95,13 +95,13 @@ def test_a_program_goes_on_after_the_breaker(loop: Loop) -> None:
     task = api.Project(loop.root, loop.env).workspace("my-task")
     run = task.start({"stop.no_progress": 1})
     assert run is not None
-    run.wait(PATIENCE * crowding())
+    run.wait(PATIENCE)
     assert run.view().reason == "no_progress"
     with pytest.raises(api.ExpectedError, match="was stopped after 1 iteration without progress"):
         task.start()
     again = task.start(reset=True)
     assert again is not None
-    assert again.wait(PATIENCE * crowding()) == 10
+    assert again.wait(PATIENCE) == 10
 
 
 STARTS = """
@@ -135,5 +135,5 @@ def test_a_run_can_outlive_its_program(loop: Loop) -> None:
     run = api.Project(loop.root, loop.env).workspace("my-task").run()
     assert (run.id, run.is_running) == (identity, True)
     loop.go()
-    assert run.wait(PATIENCE * crowding()) == 10
+    assert run.wait(PATIENCE) == 10
     assert json.loads(Path(loop.layout.metadata).read_text())["status"] == "completed"

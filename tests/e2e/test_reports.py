@@ -140,7 +140,7 @@ def test_a_report_in_the_words_of_a_sub_agent_is_none(loop: Loop) -> None:
     line = '{"type":"assistant","message":' + words + ',"parent_tool_use_id":"t1"}'
     acts(loop, f"printf '%s\\n' '{line}'")
     assert ended(loop, "-m", "1") == "max_iterations"
-    assert [event["parent"] for event in loop.events("Said")] == ["t1"]
+    assert [event["parent"] for event in loop.events("AssistantText")] == ["t1"]
 
 
 def test_the_prompt_asks_for_an_id_and_claude_gives_it(loop: Loop) -> None:

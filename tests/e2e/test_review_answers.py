@@ -84,12 +84,11 @@ RETRIES = "Failed to provide valid structured output after 5 attempts"
     ("steps", "words"),
     [
         (answers(answer(entry(1))), "says nothing about requirement 2"),
-        (answers(answer(entry(1), entry(2, evidence="x" * 10_000_000))), "the answer has 10.0 MB"),
         ([{"init": {}}, {"say": "VERDICT: VERIFIED"}, {"result": {}}], "without giving its answer in the form"),
         ([{"init": {}}, {"result": {**FAILED, "errors": [RETRIES]}}], "after 5 attempts"),
         ([*answers(GOOD)[:2], {"exit": 3}], "exited with code 3"),
     ],
-    ids=["missing", "10MB", "never", "retries", "crash"],
+    ids=["missing", "never", "retries", "crash"],
 )
 def test_whatever_is_odd_is_not_a_pass_and_says_why(loop: Loop, steps: list[dict[str, Any]], words: str) -> None:
     """The cause is in the evidence, and the next prompt would have it."""
@@ -153,22 +152,13 @@ def test_words_do_not_replace_the_answer_by_schema(loop: Loop) -> None:
     assert "without giving its answer in the form" in told["review"]["summary"]
 
 
-def test_a_large_answer_as_text_is_not_a_pass(loop: Loop) -> None:
-    """However good it is: reading it would hold up the run."""
+@pytest.mark.parametrize(("said", "verdict"), [("json.dumps(review)", "verified"), ("'All is met.'", "invalid")])
+def test_another_agent_answers_as_text(loop: Loop, said: str, verdict: str) -> None:
+    """The JSON object counts, and no other words."""
     loop.make()
-    reviewing(loop, body="answer = json.dumps(dict(review, more='x' * (1 << 20)))")
-    told = loop.document("verify", "my-task")
-    assert (told["passed"], "the answer has 1.0 MB" in told["review"]["summary"]) == (False, True)
-
-
-def test_a_claude_that_does_not_know_the_option_answers_as_text(loop: Loop) -> None:
-    """It refuses the option, so it is called once more without it; that is said, and its answer counts."""
-    loop.make()
-    reviewing(loop, refuses="--json-schema")
-    done = loop.call("verify", "my-task")
-    assert done.code == 0, done.err
-    assert "This Claude does not know --json-schema" in done.err
-    assert [event["verdict"] for event in loop.events("ReviewFinished")] == ["verified"]
+    reviewing(loop, body=f"answer = {said}")
+    loop.call("verify", "my-task")
+    assert [event["verdict"] for event in loop.events("ReviewFinished")] == [verdict]
 
 
 def test_a_prompt_of_the_user_gets_the_requirements_all_the_same(loop: Loop) -> None:

@@ -13,7 +13,7 @@ import pytest
 from tests.e2e.agents import reviewing
 from tests.e2e.conftest import Loop
 
-SNEAK = "answer = json.dumps(review); pathlib.Path('new.txt').write_text('sneaked')"
+SNEAK = "structured = review; pathlib.Path('new.txt').write_text('sneaked')"
 
 
 def git(loop: Loop, *words: str, above: bool = False) -> None:
@@ -55,7 +55,7 @@ def test_a_good_review_passes_wherever_the_project_is(loop: Loop, kind: str) -> 
     other = loop.workspace.parent / "other"
     other.mkdir()
     body = (
-        "answer = json.dumps(review); (folder.parent / 'other' / 'iterate.log').write_text('busy')\n"
+        "structured = review; (folder.parent / 'other' / 'iterate.log').write_text('busy')\n"
         "    pathlib.Path('__pycache__').mkdir(); pathlib.Path('__pycache__/x.pyc').write_text('cache')\n"
         "    pathlib.Path('.pytest_cache').mkdir(); pathlib.Path('.pytest_cache/y').write_text('cache')"
     )
@@ -78,21 +78,10 @@ def test_a_review_that_changed_the_project_is_invalid_wherever_it_is(loop: Loop,
     assert "new.txt" in told["review"]["summary"]
 
 
-def test_a_project_that_is_too_large_to_look_at_is_told(loop: Loop) -> None:
-    """Without git: a change would not be noticed, so that is said; a good review passes all the same."""
-    loop.make()
-    for number in range(5):
-        (loop.root / f"{number}.txt").touch()
-    loop.patch("project.scan", MOST_FILES=3)
-    reviewing(loop)
-    done = loop.call("verify", "my-task")
-    assert (done.code, "Whether Claude changes the project meanwhile cannot be known" in done.err) == (0, True)
-
-
 def test_a_reviewer_that_cuts_the_instructions_proves_nothing(loop: Loop) -> None:
     """What is proven is what the user asked for."""
     loop.make()
-    body = "answer = json.dumps(review); (folder / 'INSTRUCTIONS.md').write_text('nothing')"
+    body = "structured = review; (folder / 'INSTRUCTIONS.md').write_text('nothing')"
     reviewing(loop, body=body)
     told = loop.document("verify", "my-task")
     assert (told["passed"], "INSTRUCTIONS.md" in told["review"]["summary"]) == (False, True)

@@ -23,10 +23,6 @@ def sessions(loop: Loop) -> list[str]:
     return [event["session"] for event in loop.events("SessionOpened")]
 
 
-def numbers(loop: Loop) -> list[int]:
-    return [event["number"] for event in loop.events("IterationStarted")]
-
-
 def test_a_session_goes_on_from_iteration_to_iteration(loop: Loop) -> None:
     """The first call begins one that is kept; each further one resumes it by its id."""
     loop.make()
@@ -44,7 +40,7 @@ def test_an_unknown_session_costs_nothing_but_the_session(loop: Loop) -> None:
     loop.env |= {"CLAUDE_ITERATE_DELAY": "0.1", "CLAUDE_ITERATE_STOP__FAILURES": "1"}
     loop.script(GOING_ON, UNKNOWN, GOING_ON, WORK)
     done = loop.run("--session", "resume", "-m", "3")
-    assert (done.code, numbers(loop)) == (0, [1, 2, 2, 3])
+    assert (done.code, loop.numbers()) == (0, [1, 2, 2, 3])
     first, second, _ = sessions(loop)
     assert first != second
     assert resumed(loop) == ["", first, "", second]
@@ -62,7 +58,7 @@ def test_a_poisoned_session_is_never_resumed_again(loop: Loop) -> None:
     ]
     loop.script(GOING_ON, poisoned)
     done = loop.run("--session", "resume", "-m", "9")
-    assert (done.code, numbers(loop)) == (1, [1, 2, 2, 3, 4])
+    assert (done.code, loop.numbers()) == (1, [1, 2, 2, 3, 4])
     assert resumed(loop)[2:] == ["", "", ""]
     kinds = loop.outcomes()
     assert kinds == ["ok", "session", "refused", "refused", "refused"]
@@ -76,7 +72,7 @@ def test_a_crash_does_not_lose_the_session(loop: Loop) -> None:
     loop.kill(loop.working())
     assert loop.run().code == 0
     first = sessions(loop)[0]
-    assert (resumed(loop), numbers(loop)) == (["", first, first], [1, 2, 2])
+    assert (resumed(loop), loop.numbers()) == (["", first, first], [1, 2, 2])
 
 
 def test_a_review_has_fresh_context(loop: Loop) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from claude_iterate.system import processes
 from claude_iterate.system.processes import LINUX
-from tests.e2e.conftest import HANGING, Loop, until
+from tests.e2e.conftest import DONE, HANGING, PATIENT, UNDONE, Loop, until
 
 
 def hanging(*before: dict[str, Any]) -> list[dict[str, Any]]:
@@ -25,7 +25,7 @@ def hanging(*before: dict[str, Any]) -> list[dict[str, Any]]:
 def test_a_completion_after_the_first_interrupt_is_a_completion(loop: Loop) -> None:
     """Work that is done is done, whatever was asked for meanwhile."""
     loop.make()
-    loop.script([{"init": {}}, {"touch": "ready"}, {"wait_for": "go"}, {"status": {"complete": True}}, {"result": {}}])
+    loop.script([*PATIENT[:-2], *DONE[1:]])
     process = loop.working()
     process.send_signal(signal.SIGINT)
     until(lambda: loop.events("StopRequested"))
@@ -56,7 +56,7 @@ def test_a_stop_between_iterations_is_immediate(loop: Loop) -> None:
     """During the delay the first Ctrl-C is enough."""
     loop.make()
     loop.env["CLAUDE_ITERATE_DELAY"] = "1h"
-    loop.script([{"init": {}}, {"status": {"complete": False}}, {"result": {}}])
+    loop.script(UNDONE)
     process = loop.start("run", "my-task")
     until(lambda: loop.events("IterationFinished"))
     process.send_signal(signal.SIGINT)
@@ -71,29 +71,18 @@ def test_an_interrupt_between_two_iterations_begins_no_third(loop: Loop) -> None
     loop.script([{"init": {}}, *stubborn, {"status": {"complete": False}}, {"result": {}}])
     process = loop.start("run", "my-task")
     claude = until(lambda: loop.events("AgentStarted"))[0]["pid"]
-    until(lambda: not alive(claude))
+    until(lambda: not processes.is_alive(claude))
     process.send_signal(signal.SIGINT)
     assert loop.finish(process).code == 130
     assert len(loop.events("IterationStarted")) == 1
     loop.gone()
 
 
-def alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
-PATIENT: list[dict[str, Any]] = [{"init": {}}, {"wait_for": "go"}, {"status": {"complete": True}}, {"result": {}}]
-
-
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere every search is thorough")
 def test_a_cut_ends_everything_that_carries_the_mark(loop: Loop) -> None:
     """Before the next iteration begins, not only at the end of the run: a forced end searches the whole machine."""
     loop.make()
-    loop.script(HANGING, PATIENT)
+    loop.script(HANGING, [{"init": {}}, {"wait_for": "go"}, *DONE[1:]])
     process = loop.working()
     (run,) = (event["run"] for event in loop.events("RunStarted"))
     stranger = subprocess.Popen(["sleep", "300"], env={"CLAUDE_ITERATE_RUN": run, "PATH": loop.env["PATH"]})
@@ -106,13 +95,14 @@ def test_a_cut_ends_everything_that_carries_the_mark(loop: Loop) -> None:
         stranger.wait()
     loop.go()
     assert loop.finish(process).code == 0
+    assert loop.outcomes() == ["skipped", "ok"]
     assert ["sleep 300" in " ".join(event["processes"]) for event in loop.events("LeftoversEnded")] == [True]
 
 
 def test_a_run_removes_what_killed_writers_left(loop: Loop) -> None:
     """Half-written files in the workspace and its folders, right at the next start."""
     loop.make()
-    loop.script([{"init": {}}, {"status": {"complete": True}}, {"result": {}}])
+    loop.script(DONE)
     names = ("..metadata.json", "notes/.1-x.md")
     left = [loop.workspace / f"{name}.4194303-abcd1234.tmp" for name in names]
     (loop.workspace / "notes").mkdir()

@@ -8,21 +8,18 @@ import signal
 import subprocess
 import sys
 from shlex import quote
-from typing import Any
 
 import pytest
 
-from claude_iterate.selftest.harness.script_steps import INIT, RESULT, finish
+from claude_iterate.selftest.harness.script_steps import INIT, RESULT, finish, proceed
 from tests.e2e.agents import with_git
 from tests.e2e.conftest import DONE, Loop, until
-
-GOING_ON: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": False}}, {"result": {"total_cost_usd": 0.01}}]
 
 
 def test_runs_in_the_same_second_lose_nothing(loop: Loop) -> None:
     """Three short runs: three iterations, three times the money; ids are in the order of the runs."""
     loop.make()
-    loop.script(GOING_ON)
+    loop.script(proceed())
     for _ in range(3):
         loop.run("-q", "-m", "1")
     carried = loop.events("RunStarted")[-1]["carried"]

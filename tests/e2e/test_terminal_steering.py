@@ -232,7 +232,7 @@ def stopped_while_claude_talks(loop: Loop, terminal: Open) -> Terminal:
     screen.await_text("Running iteration 1")
     screen.stop_output()
     (loop.folder / "go").touch()
-    until(lambda: len(loop.events("Said")) == LINES)
+    until(lambda: len(loop.events("AssistantText")) == LINES)
     screen.continue_output()
     until(lambda: shown(screen)[-1:] == [LINES - 1])
     (loop.folder / "end").touch()

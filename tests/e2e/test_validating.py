@@ -110,33 +110,15 @@ def test_the_verdict_is_computed_from_the_grades(loop: Loop, given: dict[str, An
     assert (done.code == 0, len(done.out.splitlines())) == (verdict == "READY", 1)
 
 
-def test_an_agent_without_a_schema_answers_with_the_same_json_as_text(loop: Loop) -> None:
-    """Its words are no answer."""
-    loop.make()
-    no_schema: dict[str, Any] = {"init": {"tools": ["Read", "Write"]}}
-    loop.script([no_schema, {"result": {"result": json.dumps(grades())}}])
-    assert loop.call("validate", "my-task").code == 0
-    loop.script([no_schema, {"result": {"result": "I looked and all is well.\n\nVERDICT: READY"}}])
-    done = loop.call("validate", "my-task")
-    assert (done.code, "is not the JSON object that was asked for" in done.out) == (1, True)
-
-
-@pytest.mark.parametrize(
-    ("steps", "words"),
-    [
-        ([{"init": {}}, {"say": "VERDICT: READY"}, {"result": {}}], "without giving its answer in the form"),
-        (answers({**grades(), "summary": "x" * 2_000_000}), "the answer has 2.0 MB"),
-    ],
-    ids=["never", "huge"],
-)
-def test_no_verdict_says_why_and_what_to_do(loop: Loop, steps: list[dict[str, Any]], words: str) -> None:
+def test_no_verdict_says_why_and_what_to_do(loop: Loop) -> None:
     """In one line, and no older report is taken for this call's."""
     loop.make()
     (loop.workspace / "validation-report.md").write_text(REPORT)
-    loop.script(steps)
+    loop.script([{"init": {}}, {"say": "VERDICT: READY"}, {"result": {}}])
     done = loop.call("validate", "my-task")
     last = done.out.splitlines()[-1]
-    assert (done.code, last.startswith("❌ No verdict: "), words in last) == (1, True, True), last
+    assert (done.code, last.startswith("❌ No verdict: ")) == (1, True), last
+    assert "without giving its answer in the form" in last
     assert last.endswith("Try again: claude-iterate validate my-task")
 
 

@@ -81,10 +81,6 @@ def test_the_checkout_is_untouched_and_the_branch_is_kept(repository: Loop) -> N
     assert [event["again"] for event in loop.events("WorktreeMade") if "again" in event] == [True]
     assert loop.git("log", "--format=%s", BRANCH).split() == ["work", "work", "first"]
     loop.git("merge", "-q", BRANCH)
-    loop.checks("false")
-    assert (
-        f"Next: claude-iterate run my-task --worktree={BRANCH}\n" in loop.call("verify", "my-task", "--checks-only").err
-    )
     assert "Merge it" not in loop.call("show", "my-task").out
     cleaned = loop.call("clean", "my-task", "--force")
     remove = f"git -C {shlex.quote(str(loop.root))} branch -d {BRANCH}"

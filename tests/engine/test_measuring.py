@@ -99,14 +99,12 @@ def test_files_are_counted_by_what_happened_to_them(tmp_path: Path) -> None:
 
 
 def test_own_files_are_no_work(tmp_path: Path) -> None:
-    """Neither of this workspace nor of another one. Notes that Claude keeps for itself are told apart from silence."""
+    """Neither of this workspace nor of another one."""
     run = Run(tmp_path)
     other = tmp_path / WORKSPACE.parent / "other"
     other.mkdir()
     assert not run.iteration(1, lambda: (other / "TODO.md").write_text("x")).progress
-    noted = run.iteration(2, lambda: (run.folder / "TODO.md").write_text("x"))
-    assert (noted.progress, noted.notes) == ((), True)
-    assert not run.iteration(3, nothing).notes
+    assert not run.iteration(2, lambda: (run.folder / "TODO.md").write_text("x")).progress
 
 
 @pytest.mark.needs_git
@@ -123,7 +121,7 @@ def test_in_a_repository_each_iteration_has_a_snapshot(tmp_path: Path) -> None:
 
     measured = run.iteration(1, work)
     assert measured.changes is not None
-    assert (measured.changes.commits, measured.changes.head) == (1, repository.git("rev-parse", "HEAD"))
+    assert measured.changes.commits == 1
     assert measured.progress == ("commits", "files")
     taken = [event for event in run.recorded if isinstance(event, SnapshotTaken)]
     assert [(event.number, event.ref.rpartition("/")[2]) for event in taken] == [(0, "0000"), (1, "0001")]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from claude_iterate.agent.protocol.stream import Translator
-from claude_iterate.core.events import Entry, Event, IterationStarted, Said, Warned
+from claude_iterate.core.events import AssistantText, Entry, Event, IterationStarted, Warned
 from claude_iterate.core.redact import MASK, Redactor
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.recorder import Recorder
@@ -36,15 +36,15 @@ def test_what_a_sink_complains_of_is_redacted_and_written_out(tmp_path: Path) ->
     class Complaining(Listener):
         def __call__(self, entry: Entry, state: RunState) -> None:
             super().__call__(entry, state)
-            if isinstance(entry.event, Said):
+            if isinstance(entry.event, AssistantText):
                 troubles.append(Warned(f"The sink fails: {SECRET}"))
 
     listener = Complaining()
     writer = JournalWriter(path, lambda text: None)
     recorder = Recorder(writer, listener, Redactor({"MY_TOKEN": SECRET}), troubles)
-    recorder.record(Said("hello"))
+    recorder.record(AssistantText("hello"))
     written = path.read_text()
-    assert listener.events == [Said("hello"), Warned(f"The sink fails: {MASK}")]
+    assert listener.events == [AssistantText("hello"), Warned(f"The sink fails: {MASK}")]
     assert (SECRET in written, written.count("\n"), troubles) == (False, 2, [])
     writer.close()
 
@@ -58,7 +58,7 @@ def recorded() -> list[Event]:
     lines = (RECORDINGS / "a4-all-tools.ndjson").read_bytes().splitlines()
     translator = Translator()
     events: list[Event] = [event for line in lines for event in translator.translate(line)]
-    return [*events[:20], Said(f"It is {SECRET}."), *events[20:]]
+    return [*events[:20], AssistantText(f"It is {SECRET}."), *events[20:]]
 
 
 def kept(batches: list[list[Event]]) -> tuple[list[tuple[int, Event]], str, str, RunState]:

@@ -14,7 +14,6 @@ from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.declared import build
 from claude_iterate.core.settings.modes import MODES
-from claude_iterate.engine.run_spec import LocalZone
 from tests.engine.building import plan_in
 
 
@@ -34,8 +33,7 @@ def test_the_rules_know_all_that_was_planned(tmp_path: Path) -> None:
         mode=mode,
         checks_only=True,
     )
-    assert facts == replace(known, zone=facts.zone)
-    assert isinstance(facts.zone, LocalZone)
+    assert facts == replace(known, zone=None)
 
 
 @pytest.mark.parametrize(

@@ -9,18 +9,15 @@ from pathlib import Path
 import pytest
 
 from claude_iterate.core.events.enums import Cause
+from claude_iterate.core.rules.during import Running
 from claude_iterate.core.rules.facts import Facts
-from claude_iterate.core.rules.verdicts import Cut, Wait
+from claude_iterate.core.rules.verdicts import Cut, Limit
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.engine.shell_command import Program, ProgramEnd, TimeLimit, run_program, shell_program
+from claude_iterate.engine.shell_command import Program, ProgramEnd, run_program, shell_program
 from claude_iterate.system import processes
 from tests.engine.building import made, plan_in, supervisor_of
 
 Run = Callable[..., ProgramEnd]
-
-
-def never(_state: RunState, _facts: Facts) -> Wait | Cut:
-    return Wait(float("inf"))
 
 
 @pytest.fixture
@@ -30,8 +27,8 @@ def run(tmp_path: Path) -> Run:
     plan = plan_in(tmp_path, environ=dict(os.environ), run=f"shell-{tmp_path.name}-{os.getpid()}")
     supervisor = supervisor_of(plan, dispatcher, recorder)
 
-    def start(program: Program, limit: TimeLimit = never) -> ProgramEnd:
-        return run_program(supervisor, program, limit)
+    def start(program: Program, *rules: Running) -> ProgramEnd:
+        return run_program(supervisor, program, rules)
 
     return start
 
@@ -62,10 +59,10 @@ def test_the_rule_ends_a_program_and_what_it_started(run: Run, tmp_path: Path) -
     pid = tmp_path / "pid"
     began: list[float] = []
 
-    def limit(_state: RunState, facts: Facts) -> Wait | Cut:
+    def limit(_state: RunState, facts: Facts) -> Limit:
         began.append(facts.program_began)
         there = pid.exists() and pid.read_text().endswith("\n")
-        return Cut(Cause.TIMEOUT, 7.0) if there else Wait(facts.now + 0.01)
+        return facts.now + (0.0 if there else 0.01), Cut(Cause.TIMEOUT, 7.0)
 
     ended = run(line(f"setsid sleep 600 & echo $! > {pid}.new; mv {pid}.new {pid}; wait"), limit)
     assert (ended.code, ended.cut) == (None, Cut(Cause.TIMEOUT, 7.0))

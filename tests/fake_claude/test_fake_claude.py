@@ -85,16 +85,12 @@ def test_iterative_call_does_up_to_three_items_and_reports_worked(fake: FakeClau
     assert seen == [(True, False, 3), (True, True, 5), (False, True, 5)]
 
 
-def test_keeps_what_people_wrote_in_the_todo_file(fake: FakeClaude) -> None:
-    """Text around its own section stays, even a box that looks like one of its own."""
-    fake.instructions("- a\n- b\n")
-    (fake.workspace / "TODO.md").write_text("My notes\n- [ ] a\n")
+def test_a_list_of_somebody_else_is_replaced(fake: FakeClaude) -> None:
+    """What was ticked in it stays ticked."""
+    fake.instructions("- a\n- b\n- c\n")
+    (fake.workspace / "TODO.md").write_text("My notes\n- [x] b\n")
     fake.stream()
-    (fake.workspace / "TODO.md").write_text(fake.todo() + "\nA line below.\n")
-    fake.stream()
-    assert fake.todo().startswith("My notes\n- [ ] a\n")
-    assert fake.todo().endswith("A line below.\n")
-    assert "- [x] a\n- [x] b\n" in fake.todo()
+    assert fake.todo().endswith("\n\n- [x] a\n- [x] b\n- [ ] c\n")
 
 
 def test_events_come_in_the_order_of_a_real_session(fake: FakeClaude) -> None:

@@ -1,4 +1,4 @@
-"""A recorded call becomes steps of the fake: where each report stood, how the call ended, what was there before."""
+"""A recorded call becomes steps of the fake: where each report stood, how the call ended."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def test_what_came_beside_stands_between_the_lines(tmp_path: Path) -> None:
         events.IterationStarted(1),
         events.AgentStarted(1),
         events.ErrorPrinted("careful"),
-        events.Said("one"),
+        events.AssistantText("one"),
         events.StatusChanged(half, Change(1, 0)),
         events.UsageReported(),
-        events.Said("two"),
-        events.Said("three"),
+        events.AssistantText("two"),
+        events.AssistantText("three"),
         events.AgentExited(0),
         events.StatusChanged(done, Change(1)),
         events.IterationFinished(1, OK, done),
@@ -57,7 +57,6 @@ def test_what_came_beside_stands_between_the_lines(tmp_path: Path) -> None:
         {"status": {"complete": True, "progress": {"completed": 2, "total": 2}, "summary": "all"}},
         {"exit": 0},
     ]
-    assert calls.report == {"complete": False, "progress": {"completed": 0, "total": 2}}
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def followed(drawing: Scripted, until: str) -> list[dict[str, Any]]:
 
     async def played() -> list[dict[str, Any]]:
         followers = PageFollowers()
-        follower = followers.of("/", lambda: drawing)
+        follower = followers.of("/", drawing.draw)
         assert followers.of("/", lambda: pytest.fail("it is followed already")) is follower
         shown, changes = NOTHING, []
         while True:

@@ -1,63 +1,56 @@
-"""The entries of a recorded run: nothing is lost unseen, one iteration can be told from the others, pauses are cut."""
+"""A recorded run shown again: pauses are cut, one iteration can be told from the others; pictures and recordings."""
 
 from __future__ import annotations
 
 import io
 import json
-from pathlib import Path
 from xml.etree import ElementTree as Xml
 
-import msgspec
 import pytest
 
 from claude_iterate.core import events
-from claude_iterate.core.events import Entry, IterationStarted, RunFinished, Said, Warned
-from claude_iterate.operations.replay import MOST_LINES, Cast, entries, iteration_range, picture
+from claude_iterate.core.events import AssistantText, Entry, IterationStarted, RunFinished, Warned
+from claude_iterate.operations.replay import MOST_LINES, Cast, RecordedPace, iteration_range, picture
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def line(number: int, event: events.Event) -> bytes:
-    return msgspec.json.encode(Entry(number, 100.0 + number, float(number), event)) + b"\n"
+def test_a_pause_is_shortened_and_the_clocks_go_on() -> None:
+    """Ten minutes at ten times the speed are cut to two seconds; in between both clocks pass evenly."""
+    waited: list[float] = []
+    drawn: list[tuple[float, float]] = []
+    pace = RecordedPace(10.0, 2.0, waited.append)
+    pace(Entry(1, 1000.0, 0.0, AssistantText("a")), lambda now: drawn.append((now, pace.wall())))
+    pace(Entry(2, 1600.0, 600.0, AssistantText("b")), lambda now: drawn.append((now, pace.wall())))
+    assert sum(waited) == pytest.approx(2.0)
+    assert [round(now) for now, _ in drawn] == [60 * part for part in range(1, 10)]
+    assert all(wall == pytest.approx(1000.0 + now) for now, wall in drawn)
+    assert pace.wall() == 1600.0
 
 
-def said(path: Path) -> list[tuple[int, str]]:
-    return [(entry.seq, getattr(entry.event, "text", "")) for entry in entries(path)]
-
-
-LOST = "Line {} of the journal cannot be read: something is missing here."
-
-
-@pytest.mark.parametrize(
-    ("lines", "expected"),
-    [
-        ([line(1, Said("a")), b"\x00\x00\n", line(3, Said("c"))], ["a", LOST.format(2), "c"]),
-        ([line(1, Said("a")), b"junk that was added\n", line(2, Said("b"))], ["a", LOST.format(2), "b"]),
-        (
-            [b"{}\n", b"[]\n", line(1, Said("a"))],
-            ["Lines 1 to 2 of the journal cannot be read: something is missing here.", "a"],
-        ),
-        ([line(1, Said("a")), b'{"seq":2}\n'], ["a", LOST.format(2)]),
-        ([line(1, Said("a")), line(2, Said("b"))[:-9]], ["a"]),
-        ([], []),
-    ],
-)
-def test_a_line_that_cannot_be_read_is_told_in_its_place(
-    tmp_path: Path, lines: list[bytes], expected: list[str]
-) -> None:
-    """Whether a line was damaged or added, no entry is lost with it, and the numbers grow. A torn end is a kill."""
-    path = tmp_path / "events.ndjson"
-    path.write_bytes(b"".join(lines))
-    found = said(path)
-    assert [text for _, text in found] == expected
-    numbers = [number for number, _ in found]
-    assert numbers == sorted(numbers)
+def test_at_once_waits_for_nothing_and_a_part_not_for_the_rest() -> None:
+    """Nor does a clock that was set back."""
+    waited: list[float] = []
+    told = [
+        Entry(number, 0.0, moment, AssistantText("a")) for number, moment in ((1, 0.0), (2, 9.0), (3, 4.0), (4, 90.0))
+    ]
+    at_once, part = RecordedPace(0.0, wait=waited.append), RecordedPace(1.0, wait=waited.append)
+    for pace, shown in ((at_once, told), (part, told[1:3])):
+        for entry in shown:
+            pace(entry, waited.append)
+    assert waited == []
 
 
 def test_an_iteration_has_all_its_attempts() -> None:
     """Up to the next one, or to the end of the run."""
-    kinds: list[events.Event] = [Warned("w"), IterationStarted(1), Said("a"), IterationStarted(1), Said("b")]
-    kinds += [IterationStarted(2), Said("c"), RunFinished("completed")]
+    kinds: list[events.Event] = [
+        Warned("w"),
+        IterationStarted(1),
+        AssistantText("a"),
+        IterationStarted(1),
+        AssistantText("b"),
+    ]
+    kinds += [IterationStarted(2), AssistantText("c"), RunFinished("completed")]
     found = [Entry(number, 0.0, 0.0, event) for number, event in enumerate(kinds, 1)]
     assert iteration_range(found, 1) == range(2, 6)
     assert iteration_range(found, 2) == range(6, 8)

@@ -10,7 +10,7 @@ from typing import IO
 
 import pytest
 
-from claude_iterate.project.agent_repository import AgentRepository, Taken, find_repositories
+from claude_iterate.project.agent_repository import AgentRepository, Taken, find_repositories, git_folders
 from claude_iterate.project.git import GitProblem
 from tests.bubblewrap import needs_bwrap
 
@@ -179,3 +179,23 @@ def test_a_first_commit_and_borrowed_objects(project: Project, tmp_path: Path) -
     assert project.take_in() == Taken(("main",))
     assert project.git("log", "--format=%s") == "one"
     assert project.git("status", "--porcelain") == ""
+
+
+def test_a_folder_of_git_counts_only_if_it_is_that_of_the_project(project: Project, tmp_path: Path) -> None:
+    """A linked work tree and a part of a repository have one. A file or a link that leads to the repository of another
+    project shows nothing of it, and neither does a repository around the home folder."""
+    environ = {**ENVIRON, "HOME": str(tmp_path / "home")}
+    there = tmp_path / "linked"
+    project.git("worktree", "add", "-q", str(there))
+    part = project.top / "part"
+    part.mkdir()
+    git = project.top / ".git"
+    assert list(git_folders(part, environ)) == [project.top, git]
+    assert list(git_folders(there, environ)) == [there, git / "worktrees" / "linked", git]
+    assert list(git_folders(part, {**ENVIRON, "HOME": str(project.top / "me")})) == []
+    for name in ("file", "link"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "file" / ".git").write_text(f"gitdir: {git}\n")
+    (tmp_path / "link" / ".git").symlink_to(git)
+    assert [*git_folders(tmp_path / "file", environ), *git_folders(tmp_path / "link", environ)] == []
+    assert find_repositories(tmp_path / "file", tmp_path / "kept", "task", environ) == []

@@ -37,7 +37,7 @@ def changed(root: Path, before: ProjectState) -> tuple[str, ...]:
 def test_what_differs_is_named(root: Path) -> None:
     """A new file, a changed one, one that is gone; nothing when nothing happened."""
     before = look(root)
-    assert before.is_known
+    assert before.files is not None
     assert changed(root, before) == ()
     (root / "work.txt").write_text("undone\n")
     (root / "sub").mkdir()
@@ -72,7 +72,7 @@ def test_a_project_with_too_many_files_and_no_git_is_not_known(tmp_path: Path, m
     for number in range(5):
         (tmp_path / str(number)).touch()
     state = project_state.look(tmp_path, [], [], tmp_path / "scratch")
-    assert (state.is_known, state.tree) == (False, "")
+    assert (state.files, state.tree) == (None, "")
 
 
 def test_a_large_file_is_known_by_size_and_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -229,14 +229,3 @@ def test_an_empty_project_outside_git_costs_no_process(tmp_path: Path) -> None:
     work = of(tmp_path, "auto")
     assert (work.look(0).tree, work.look(1).changes) == ("", {})
     assert list(tmp_path.iterdir()) == []
-
-
-def test_notes_behind_a_link_are_not_looked_at(tmp_path: Path) -> None:
-    """A link is a mark itself, at the top as everywhere: what it leads to may be all of the disk."""
-    (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "elsewhere" / "a").write_text("1")
-    (tmp_path / "notes").mkdir()
-    for link in ("working", "notes/deep"):
-        (tmp_path / link).symlink_to(tmp_path / "elsewhere")
-    found = scan.marks([str(tmp_path / name) for name in ("working", "notes", "missing")])
-    assert sorted(found) == [str(tmp_path / "notes" / "deep"), str(tmp_path / "working")]

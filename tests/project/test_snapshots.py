@@ -412,14 +412,12 @@ def test_a_snapshot_does_not_fill_the_disk(repository: Repository, monkeypatch: 
     assert repository.snapshots.differences(before.tree, after.tree) == {"b": "D", "large": "A"}
 
 
-@pytest.mark.parametrize("kept", [0.0, 0.3, 0.9])
-def test_a_torn_index_of_our_own_store_is_made_again(repository: Repository, tmp_path: Path, kept: float) -> None:
+def test_a_torn_index_of_our_own_store_is_made_again(repository: Repository, tmp_path: Path) -> None:
     """A crash of the computer may leave it: no later run could look at the project, or it would see too few files."""
     store = tmp_path / "snapshots.git"
     whole = Snapshots(repository.place(), dict(os.environ), store).take("0001").tree
     (index,) = store.glob("claude-iterate/*.index")
-    data = index.read_bytes()
-    index.write_bytes(data[: int(len(data) * kept)])
+    index.write_bytes(index.read_bytes()[:-30])
     assert Snapshots(repository.place(), dict(os.environ), store).take("0002").tree == whole
 
 

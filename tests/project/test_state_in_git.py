@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.project import project_state
+from claude_iterate.project import scan
 from claude_iterate.project.project_state import ProjectState, state_in_git
 
 pytestmark = pytest.mark.needs_git
@@ -183,7 +183,7 @@ def test_every_change_is_seen_as_git_sees_it(root: Path, change: str) -> None:
 
 def test_a_file_too_large_to_be_read_is_known_by_its_size_and_time(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A change of it is a change; git does not copy it."""
-    monkeypatch.setattr(project_state, "LARGEST", 1000)
+    monkeypatch.setattr(scan, "LARGEST_READ", 1000)
     (root / "large").write_bytes(b"x" * 2000)
     before = found(root)
     assert found(root) == before

@@ -37,7 +37,7 @@ UNIFIED = "anthropic-ratelimit-unified-"
             Failure(429, "Extra usage is required for long context requests."),
             "billing",
             "Extra usage is required for long context requests.",
-            "Turn on extra usage",
+            "turn on extra usage",
             id="429-that-no-waiting-cures",
         ),
     ],

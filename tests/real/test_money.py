@@ -44,7 +44,7 @@ def test_a_claude_that_is_ended_has_cost_what_its_messages_say(real: RealLoop) -
     real.set(claude__model="claude-opus-4-8")
     process = real.start("run", "my-task", "--json")
     real.api.wait(lambda requests: len(requests) == 3)
-    until(lambda: len(real.events("ToolAnswered")) == 2)
+    until(lambda: len(real.events("ToolResult")) == 2)
     for count in (1, 2):
         process.send_signal(signal.SIGINT)
         until(lambda wanted=count: len(real.events("StopRequested")) == wanted)  # type: ignore[misc]

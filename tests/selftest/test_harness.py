@@ -68,7 +68,7 @@ def stumbling(project: FaultProject, _done: Done) -> str:
 def test_a_fault_fails_for_every_check_that_does_not_hold(tmp_path: Path) -> None:
     """An unexpected end, a complaint, and a check that finds nothing to inspect: each is a problem of its own."""
     fault = Fault("what", "danger", (finish(),), Expected("blocked", 1, ("ok",)), checks=(complaining, stumbling))
-    result = run_fault("f", fault, tmp_path / "fault")
+    result = run_fault("f", fault, FaultProject(tmp_path / "fault", {}))
     assert result.state == "failed"
     assert result.problems == (
         "expected blocked (1): ok, got completed (0): ok",
@@ -79,8 +79,7 @@ def test_a_fault_fails_for_every_check_that_does_not_hold(tmp_path: Path) -> Non
 
 
 def test_a_fault_that_cannot_be_run_here_is_skipped(tmp_path: Path) -> None:
-    """With the reason, and without a project."""
+    """With the reason."""
     fault = Fault("what", "danger", (), impossible=lambda: "not on this computer")
-    result = run_fault("f", fault, tmp_path / "fault")
+    result = run_fault("f", fault, FaultProject(tmp_path / "fault", {}))
     assert (result.state, result.problems) == ("skipped", ("not on this computer",))
-    assert not (tmp_path / "fault").exists()

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from claude_iterate.selftest.faults import FAULTS
-from claude_iterate.selftest.harness.fault import Fault
+from claude_iterate.selftest.harness.fault import Fault, FaultProject
 from claude_iterate.selftest.harness.fault_runner import run_fault
-from claude_iterate.selftest.harness.scripted_project import PATIENCE, crowding, until
+from claude_iterate.selftest.harness.scripted_project import PATIENCE, until
 from claude_iterate.system import processes
 from tests.package_path import PACKAGES
 
@@ -50,7 +50,7 @@ def selftest(folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(("name", "fault"), FAULTS.items(), ids=FAULTS)
 def test_the_fault_is_survived(name: str, fault: Fault, tmp_path: Path) -> None:
     """It ends for the expected reason, with the expected code, and leaves nothing behind."""
-    result = run_fault(name, fault, tmp_path / "fault")
+    result = run_fault(name, fault, FaultProject(tmp_path / "fault", fault.settings))
     if result.state == "skipped":
         pytest.skip(result.problems[0])
     assert result.problems == ()
@@ -130,6 +130,6 @@ def test_a_signal_ends_it_and_leaves_nothing_behind(number: signal.Signals, code
     (state,) = tmp_path.glob("claude-iterate-selftest-*/ignores-signals/state")
     assert list(processes.with_environment("CLAUDE_ITERATE_FAKE_STATE", str(state)))
     process.send_signal(number)
-    assert process.wait(PATIENCE * crowding()) == code
+    assert process.wait(PATIENCE) == code
     assert list(processes.with_environment("CLAUDE_ITERATE_FAKE_STATE", str(state))) == []
     assert list(tmp_path.glob("claude-iterate-selftest-*")) == []

@@ -11,21 +11,21 @@ from claude_iterate.core import events
 from claude_iterate.core.events import (
     AgentNoted,
     ApiRetried,
+    AssistantText,
     Denial,
     ErrorPrinted,
-    GarbageSeen,
     LimitReported,
+    PromptSent,
     ResultReported,
-    Said,
     SessionOpened,
     StreamEvent,
     TaskEnded,
     TaskStarted,
     Thought,
     Tokens,
-    Told,
-    ToolAnswered,
     ToolCalled,
+    ToolResult,
+    UnparsedLine,
 )
 from claude_iterate.text.claude_lines import Transcript, lines
 
@@ -33,10 +33,10 @@ from claude_iterate.text.claude_lines import Transcript, lines
 @pytest.mark.parametrize(
     ("event", "expected"),
     [
-        (Said("two\nlines"), ["two", "lines"]),
-        (Said("Not logged in", error="authentication_failed"), ["❌ Not logged in"]),
+        (AssistantText("two\nlines"), ["two", "lines"]),
+        (AssistantText("Not logged in", error="authentication_failed"), ["❌ Not logged in"]),
         (Thought("hm\nwell"), ["💭 hm", "well"]),
-        (Told("[Request interrupted]"), ["→ [Request interrupted]"]),
+        (PromptSent("[Request interrupted]"), ["→ [Request interrupted]"]),
         (TaskStarted("t1", "local_bash", "sleep 3"), ["▶ Task started (local_bash): sleep 3"]),
         (TaskEnded("t1", "failed"), ["■ Task failed: t1"]),
         (ApiRetried(3, 10, 4.0, 529, "overloaded"), ["↻ API error 529 overloaded: retry 3 of 10 in 4.0s"]),
@@ -49,8 +49,8 @@ from claude_iterate.text.claude_lines import Transcript, lines
         (AgentNoted("compact_boundary"), ["· compact_boundary"]),
         (AgentNoted("hook", "a\nb"), ["· hook: a", "   b"]),
         (AgentNoted("thinking_tokens", "estimated_tokens=16"), []),
-        (GarbageSeen("warning: x", 10), ["? warning: x"]),
-        (GarbageSeen("{", 5001), ["? { ... (5000 more bytes)"]),
+        (UnparsedLine("warning: x", 10), ["? warning: x"]),
+        (UnparsedLine("{", 5001), ["? { ... (5000 more bytes)"]),
         (ErrorPrinted("oops"), ["stderr: oops"]),
         (
             SessionOpened("s", "opus", "2.1.197", problems=("MCP x: failed",)),
@@ -75,7 +75,7 @@ def test_formats(event: StreamEvent, expected: list[str]) -> None:
     assert "\n".join(lines(event, whole=False)) == "\n".join(expected)
 
 
-@pytest.mark.parametrize("event", [Said("a\n\nb", "p"), ToolCalled("1", "Bash", {"command": "ls"}, "p")])
+@pytest.mark.parametrize("event", [AssistantText("a\n\nb", "p"), ToolCalled("1", "Bash", {"command": "ls"}, "p")])
 def test_sub_agents_are_indented(event: StreamEvent) -> None:
     """What a sub-agent does stands one level to the right."""
     assert [line.startswith("    ") for line in "\n".join(lines(event, whole=True)).split("\n") if line] == [True, True]
@@ -109,11 +109,11 @@ def test_paragraphs() -> None:
         line
         for event in (
             SessionOpened(model="m"),
-            Said("a"),
-            Said("b"),
+            AssistantText("a"),
+            AssistantText("b"),
             ToolCalled("1", "Bash", {"command": "ls"}),
-            ToolAnswered("1", "Bash", "x"),
-            Said("c"),
+            ToolResult("1", "Bash", "x"),
+            AssistantText("c"),
         )
         for line in transcript.lines(event)
     ]
@@ -138,5 +138,5 @@ def test_results_of_parallel_calls_name_their_call() -> None:
     transcript = Transcript(whole=False)
     transcript.lines(ToolCalled("1", "Bash", {"command": "first"}))
     transcript.lines(ToolCalled("2", "Bash", {"command": "second"}))
-    assert transcript.lines(ToolAnswered("1", "Bash", "x"))[0] == "✓ Command finished  ← Bash first"
-    assert transcript.lines(ToolAnswered("2", "Bash", "x"))[0] == "✓ Command finished  ← Bash second"
+    assert transcript.lines(ToolResult("1", "Bash", "x"))[0] == "✓ Command finished  ← Bash first"
+    assert transcript.lines(ToolResult("2", "Bash", "x"))[0] == "✓ Command finished  ← Bash second"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from claude_iterate.core.events import Entry, Said
+from claude_iterate.core.events import AssistantText, Entry
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.sinks.fanout import Fanout
 from tests.sinks.conftest import entry
@@ -17,7 +17,7 @@ class Recorder:
         self.name, self.journal = name, journal
 
     def __call__(self, entry: Entry, state: RunState) -> None:
-        assert isinstance(entry.event, Said)
+        assert isinstance(entry.event, AssistantText)
         self.journal.append((self.name, entry.event.text))
 
     def tick(self, now: float) -> None:
@@ -53,7 +53,7 @@ def test_a_broken_sink_is_left_out_and_said_once() -> None:
         lambda name, error: failures.append((name, str(error))),
     )
     for text in "123":
-        fanout(entry(Said(text)), RunState())
+        fanout(entry(AssistantText(text)), RunState())
     fanout.flush()
     assert failures == [("Broken", "entry")]
     assert journal == [(name, text) for text in ("1", "2", "3", "flush") for name in "ab"]
@@ -70,7 +70,7 @@ def test_all_are_closed_in_reverse_order() -> None:
         [Recorder("a", journal), Broken("x", journal), Recorder("b", journal)],
         lambda name, error: failures.append(str(error)),
     )
-    fanout(entry(Said("1")), RunState())
+    fanout(entry(AssistantText("1")), RunState())
     fanout.close()
     fanout.close()
     assert [line for line in journal if line[1] == "close"] == [("b", "close"), ("x", "close"), ("a", "close")]
@@ -82,7 +82,7 @@ def test_the_failure_may_itself_be_an_entry() -> None:
     journal: Journal = []
 
     def warn(name: str, error: Exception) -> None:
-        fanout(entry(Said(f"{name} failed")), RunState())
+        fanout(entry(AssistantText(f"{name} failed")), RunState())
         raise ValueError("no one hears this")
 
     fanout = Fanout([BrokenTick("t", journal), Recorder("a", journal)], warn)

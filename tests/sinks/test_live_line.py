@@ -8,6 +8,7 @@ import pytest
 
 from claude_iterate.core.events import (
     ApiRetried,
+    AssistantText,
     IterationFinished,
     IterationStarted,
     Outcome,
@@ -15,11 +16,10 @@ from claude_iterate.core.events import (
     ResultReported,
     Resumed,
     RunFinished,
-    Said,
     SessionOpened,
     StatusChanged,
-    ToolAnswered,
     ToolCalled,
+    ToolResult,
     WaitEnded,
     WaitStarted,
 )
@@ -91,7 +91,7 @@ def test_a_wait_is_counted_down_on_the_wall() -> None:
     shown = Screen(err.getvalue()).rows
     assert "Still waiting until " in shown[2]
     assert shown[2].endswith("(1h 00m). To try now: claude-iterate retry my-task")
-    assert shown[-1].endswith("waiting for the usage limit: 1h 00m left")
+    assert shown[-1].endswith("Usage limit reached: 1h 00m left")
     wall[0] += 3000
     console.tick(5)
     assert Screen(err.getvalue()).rows[-1].endswith(": 10m 00s left")
@@ -122,7 +122,7 @@ def test_it_leaves_nothing_behind(color: bool) -> None:
         "  Next: claude-iterate run my-task",
         "",
     ]
-    assert ("\x1b" in err.getvalue()) == color
+    assert ("\x1b" in err.getvalue().replace("\x1b[K", "")) == color
 
 
 def test_at_most_five_drawings_a_second() -> None:
@@ -130,7 +130,7 @@ def test_at_most_five_drawings_a_second() -> None:
     console, err = live()
     console(entry(started()))
     for number in range(1000):
-        console(entry(Said("x"), 1 + number / 1000))
+        console(entry(AssistantText("x"), 1 + number / 1000))
     assert err.getvalue().count("\r[") <= 7
 
 
@@ -141,7 +141,7 @@ def test_it_fits_the_terminal() -> None:
     console(entry(IterationStarted(1), 0.1))
     console(entry(ToolCalled("1", "Bash", {"command": "漢字" * 40}), 1))
     console.tick(75)
-    last = err.getvalue().rsplit("\r", 1)[1].rstrip()
+    last = Screen(err.getvalue()).rows[-1]
     assert last.endswith("… (1m 14s)")
     assert 38 <= width(last) <= 39
 
@@ -154,7 +154,7 @@ def test_a_tiny_terminal_keeps_the_seconds(columns: int) -> None:
     console(entry(IterationStarted(1), 0.1))
     console(entry(NPM, 1))
     console.tick(9)
-    last = err.getvalue().rsplit("\r", 1)[1].rstrip()
+    last = Screen(err.getvalue()).rows[-1]
     assert width(last) < columns
     assert columns < 20 or last == "[1/50] · 9s · (8s)"
 
@@ -185,11 +185,11 @@ def test_trouble_with_the_api_is_shown() -> None:
     ):
         console(entry(event, now))
         assert shown(console, err, now + 1) == f"{words} (1s)"
-    console(entry(Said("Hello"), 42))
+    console(entry(AssistantText("Hello"), 42))
     assert shown(console, err, 43) == ""
     console(entry(NPM, 44))
     assert shown(console, err, 59) == "Bash npm test (15s)"
-    console(entry(ToolAnswered("1", "Bash", "ok"), 60))
+    console(entry(ToolResult("1", "Bash", "ok"), 60))
     assert shown(console, err, 61) == "Bash npm test"
     assert shown(console, err, 70) == "waiting for the API 10s"
     console(entry(ResultReported(), 71))
@@ -201,7 +201,7 @@ def test_a_tool_cannot_move_the_cursor() -> None:
     console, err = live()
     console(entry(started()))
     console(entry(ToolCalled("1", "Bash", {"command": "echo \x1b[2J\n\rx"}), 1))
-    assert "\x1b" not in err.getvalue()
+    assert "\x1b" not in err.getvalue().replace("\x1b[K", "")
 
 
 def test_quiet_output_and_a_pipe_have_none() -> None:

@@ -11,18 +11,18 @@ import pytest
 
 from claude_iterate.core.events import (
     AgentExited,
+    AssistantText,
     CutStarted,
     IterationFinished,
     IterationStarted,
     LeftoversEnded,
     Outcome,
     RunFinished,
-    Said,
     StatusChanged,
     StopRequested,
     Tokens,
-    ToolAnswered,
     ToolCalled,
+    ToolResult,
     Warned,
 )
 from claude_iterate.core.events.enums import Cause, Kind
@@ -50,9 +50,9 @@ def test_structure(log: Fed, path: Path) -> None:
     """The seed's sections, from the header to the end of the run."""
     log(entry(started(agent_version="2.1.197", dry_run=True)))
     log(entry(IterationStarted(1, "Do it.\n", "Report.", "Be good."), 5))
-    log(entry(Said("Working.\nHard."), 6))
+    log(entry(AssistantText("Working.\nHard."), 6))
     log(entry(ToolCalled("1", "Bash", {"command": "ls"}), 7))
-    log(entry(ToolAnswered("1", "Bash", "a"), 8))
+    log(entry(ToolResult("1", "Bash", "a"), 8))
     log(
         entry(
             IterationFinished(
@@ -180,7 +180,7 @@ def test_20000_lines_once_and_in_order(path: Path) -> None:
     """Nothing lost, nothing twice, whatever the mix of full buffers, ticks and flushes."""
     log = Fed(TextLog(path, pytest.fail))
     for number in range(20000):
-        log(entry(Said(f"line {number} ✓"), number / 1000))
+        log(entry(AssistantText(f"line {number} ✓"), number / 1000))
         if number % 777 == 0:
             log.tick(number / 1000)
         if number % 1234 == 0:
@@ -192,20 +192,20 @@ def test_20000_lines_once_and_in_order(path: Path) -> None:
 
 def test_the_buffer_holds_10_kilobytes(log: Fed, path: Path) -> None:
     """Written when 10 KB are full, not before, and then all of it."""
-    log(entry(Said("x" * 10000)))
+    log(entry(AssistantText("x" * 10000)))
     assert path.stat().st_size == 0
-    log(entry(Said("y" * 500)))
+    log(entry(AssistantText("y" * 500)))
     assert path.stat().st_size == 10503
 
 
 def test_a_quiet_second_is_enough(log: Fed, path: Path) -> None:
     """A tick writes once a second has passed since the last writing."""
-    log(entry(Said("early"), 0.1))
+    log(entry(AssistantText("early"), 0.1))
     log.tick(0.9)
     assert path.stat().st_size == 0
     log.tick(1.0)
     assert "early" in path.read_text(encoding="utf-8")
-    log(entry(Said("later"), 1.1))
+    log(entry(AssistantText("later"), 1.1))
     log.tick(1.9)
     assert "later" not in path.read_text(encoding="utf-8")
     log.tick(2.1)
@@ -222,7 +222,7 @@ def test_an_existing_log_is_never_touched(path: Path) -> None:
 
 def test_half_a_character_does_not_break_the_log(log: Fed, path: Path) -> None:
     """Text that UTF-8 cannot write is replaced."""
-    log(entry(Said("a\ud800b")))
+    log(entry(AssistantText("a\ud800b")))
     log.flush()
     assert "a?b" in path.read_text(encoding="utf-8")
 
@@ -243,7 +243,7 @@ def test_a_full_disk_disables_the_log_with_one_message(path: Path) -> None:
     os.dup2(full, _descriptor_of(path))
     os.close(full)
     for number in range(2000):
-        log(entry(Said("x" * 100), float(number)))
+        log(entry(AssistantText("x" * 100), float(number)))
         log.tick(float(number))
     log.flush()
     log.close()
@@ -251,22 +251,13 @@ def test_a_full_disk_disables_the_log_with_one_message(path: Path) -> None:
     assert "No space left on device" in messages[0]
 
 
-def test_a_folder_that_cannot_be_written_is_a_message_too(tmp_path: Path) -> None:
-    """Without a place for the log the run goes on without one."""
-    messages: list[str] = []
-    log = Fed(TextLog(tmp_path / "missing" / "x.log", messages.append))
-    log(entry(Said("x")))
-    log.close()
-    assert len(messages) == 1
-
-
 def test_an_endless_log_goes_on_without_claudes_words(path: Path) -> None:
     """Beyond its size it says so once; what the run itself does is still logged."""
     log = Fed(TextLog(path, pytest.fail, largest=50_000))
     log(entry(started()))
     for _ in range(2000):
-        log(entry(Said("x" * 100)))
-        log(entry(Warned("a warning")) if _ % 500 == 0 else entry(Said("y")))
+        log(entry(AssistantText("x" * 100)))
+        log(entry(Warned("a warning")) if _ % 500 == 0 else entry(AssistantText("y")))
     log(entry(RunFinished("completed")))
     log.close()
     text = path.read_text(encoding="utf-8")
@@ -282,10 +273,10 @@ def test_a_log_that_was_deleted_is_put_back_at_the_end_of_an_iteration(path: Pat
     put_back: list[str] = []
     log = Fed(TextLog(path, pytest.fail, is_ours=lambda: ours, on_put_back=lambda: put_back.append("log")))
     log(entry(started()))
-    log(entry(Said("before")))
+    log(entry(AssistantText("before")))
     log.flush()
     path.unlink()
-    log(entry(Said("after")))
+    log(entry(AssistantText("after")))
     log.flush()
     assert not path.exists()
     log(entry(IterationFinished(1, Outcome(Kind.OK), Status(False))))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from claude_iterate.core.events import ToolAnswered, ToolCalled
+from claude_iterate.core.events import ToolCalled, ToolResult
 from claude_iterate.text.tool_lines import STRING_NOT_FOUND, call_lines, headline, result_lines
 
 
@@ -87,27 +87,27 @@ def test_searches_show_pattern_and_path(tool: str) -> None:
         f"🔧 {tool} tool",
         "   Pattern: *.py",
         "   Path: src",
-        "   head_limit: 3",
+        "   Head limit: 3",
     ]
 
 
 def test_other_tools_show_every_key() -> None:
     """One line for each key; long values are cut on the console and whole in the log."""
     block = called("mcp__x__do", first="a\nb", second={"k": ["ü"]}, third="y" * 300)
-    assert block[1:3] == ["   first: a b", '   second: {"k": ["ü"]}']
-    assert block[3] == "   third: " + "y" * 199 + "…"
+    assert block[1:3] == ["   First: a b", '   Second: {"k": ["ü"]}']
+    assert block[3] == "   Third: " + "y" * 199 + "…"
     assert called("mcp__x__do", True, first="a\nb", third="y" * 300) == [
         "🔧 mcp__x__do tool",
-        "   first:",
+        "   First:",
         "      a",
         "      b",
-        "   third: " + "y" * 300,
+        "   Third: " + "y" * 300,
     ]
 
 
 def test_a_wrong_input_is_shown_all_the_same() -> None:
     """Unexpected keys and types are no reason to hide a call."""
-    assert called("Read", wrong="x") == ["🔧 Read tool", "   wrong: x"]
+    assert called("Read", wrong="x") == ["🔧 Read tool", "   Wrong: x"]
     assert called("Edit", old_string=5) == ["🔧 Edit tool", '   Replacing: "5"']
     assert called("Bash", command=["ls"]) == ["🔧 Bash tool", '   Command: ["ls"]']
 
@@ -126,7 +126,7 @@ def test_headline(name: str, values: dict[str, Any], text: str) -> None:
 
 
 def answered(name: str, text: str, whole: bool = False, **more: Any) -> list[str]:
-    return "\n".join(result_lines(ToolAnswered("1", name, text, **more), whole)).split("\n")
+    return "\n".join(result_lines(ToolResult("1", name, text, **more), whole)).split("\n")
 
 
 def test_read_shows_15_numbered_lines() -> None:
@@ -138,9 +138,9 @@ def test_read_shows_15_numbered_lines() -> None:
     assert len(answered("Read", text, True)) == 46
 
 
-def test_read_understands_the_older_arrow_and_keeps_tabs() -> None:
-    """`   12→text` and `12<tab>text` are both numbers; only the first separator counts."""
-    assert answered("Read", "    12→a\tb\n    13→") == [
+def test_read_keeps_tabs() -> None:
+    """Only the first separator counts."""
+    assert answered("Read", "    12\ta\tb\n    13\t") == [
         "✓ File read successfully (2 lines)",
         "    12 | a\tb",
         "    13 | ",

@@ -40,11 +40,11 @@ def test_texts_are_whole_and_clean(tmp_path: Path) -> None:
     layout = raw(tmp_path, "0001", message({"type": "text", "text": f"{LONG}{SECRET}"}), b"junk\n", answer("t", LONG))
     found = full_texts(layout, RUN, "0001")
     said, junk, answered = found.events(CLEAN)
-    assert isinstance(said, events.Said)
+    assert isinstance(said, events.AssistantText)
     assert (said.text.startswith(LONG), SECRET in said.text) == (True, False)
-    assert isinstance(junk, events.GarbageSeen)
-    assert isinstance(answered, events.ToolAnswered)
-    assert (answered.text, found.missing, found.is_cut) == (LONG, "", False)
+    assert isinstance(junk, events.UnparsedLine)
+    assert isinstance(answered, events.ToolResult)
+    assert (answered.text, found.missing) == (LONG, "")
 
 
 def test_what_is_missing_is_said(tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_what_is_missing_is_said(tmp_path: Path) -> None:
     assert full_texts(layout, RUN, "0003.retry-1").missing == ""
     assert "no raw output of the call 0004" in full_texts(layout, RUN, "0004").missing
     gone = full_texts(layout, "000009-x", "0001")
-    assert ("keep_raw_runs" in gone.missing, list(gone.events(CLEAN)), gone.is_cut) == (True, [], False)
+    assert ("keep_raw_runs" in gone.missing, list(gone.events(CLEAN))) == (True, [])
 
 
 def test_entries_get_their_whole_texts_back(tmp_path: Path) -> None:
@@ -65,11 +65,11 @@ def test_entries_get_their_whole_texts_back(tmp_path: Path) -> None:
     )
     layout = raw(tmp_path, "0001", *printed)
     whole: list[events.Event] = [
-        events.Said(LONG),
+        events.AssistantText(LONG),
         events.AgentNoted("status"),
-        events.ToolAnswered("t1", "", LONG + "!"),
-        events.Said("another"),
-        events.Said("no more"),
+        events.ToolResult("t1", "", LONG + "!"),
+        events.AssistantText("another"),
+        events.AssistantText("no more"),
     ]
     short = [abridge(Entry(number, 5.0, 1.0, event)) for number, event in enumerate(whole, 1)]
     found = list(restore_texts(short, full_texts(layout, RUN, "0001").events(CLEAN)))

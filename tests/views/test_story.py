@@ -29,14 +29,14 @@ NIGHT: tuple[Event, ...] = (
     events.IterationStarted(1),
     events.AgentStarted(7),
     events.SessionOpened("s"),
-    events.Said("I begin."),
+    events.AssistantText("I begin."),
     events.ToolCalled("t1", "Bash", {"command": "npm test"}),
-    events.ToolAnswered("t1", "Bash", "boom", True),
+    events.ToolResult("t1", "Bash", "boom", True),
     events.IterationFinished(1, events.Outcome(Kind.USAGE_LIMIT, "limit"), duration=3.0),
     events.WaitStarted(Why.USAGE_LIMIT, 100.0),
     events.WaitEnded(Why.USAGE_LIMIT),
     events.IterationStarted(1),
-    events.Said("All done.", cut=5),
+    events.AssistantText("All done.", cut=5),
     events.IterationFinished(1, OK, Status(True, 2, 2), duration=4.0, cost_usd=0.5, context=0.25),
     events.WorkMeasured(1, events.Changes(1, 2, 3, 1, how="git"), events.TestCounts(41, 2), ("commits", "files")),
     events.VerificationStarted(1, checks=1),
@@ -69,10 +69,10 @@ def test_a_night_is_told() -> None:
     assert (again.files, again.commits, again.tests) == (FileCounts(1, 2, 3), 1, TestsView(41, 2))
     assert again.moved == ("commits", "files")
     assert (now.number, now.outcome, now.tools, now.duration) == (2, "unfinished", 1, 1.0)
-    assert [(wait.why, wait.began, wait.ended, wait.by) for wait in story.waits] == [("usage_limit", 9.0, 10.0, "time")]
+    assert [(wait.why, wait.duration, wait.by) for wait in story.waits] == [("usage_limit", 1.0, "time")]
     assert (story.wait_count, story.waited) == (1, 1.0)
-    assert story.proofs.last is not None
-    assert [(check.command, check.exit_code) for check in story.proofs.last.checks] == [("true", 1)]
+    assert story.last_proof is not None
+    assert [(check.command, check.code) for check in story.last_proof.checks] == [("true", 1)]
     assert story.said == "All done."
     assert condition(story.state, alive=True) == "running"
     assert condition(story.state, alive=False) == "killed"
@@ -85,8 +85,8 @@ def test_the_last_things_are_lines() -> None:
     found = {(row.event, row.iteration): row.text for row in Story(RUN, entries(*NIGHT)).recent}
     assert found["RunStarted", 0] == "Starting w (loop mode, at most 9 iterations)"
     assert found["ToolCalled", 2] == "🔧 Read b.py"
-    assert found["ToolAnswered", 1] == "❌ Bash: boom"
-    assert found["Said", 1] == "All done."
+    assert found["ToolResult", 1] == "❌ Bash failed: boom"
+    assert found["AssistantText", 1] == "All done."
     assert "SessionOpened" not in {event for event, _ in found}
     assert all("\n" not in line and len(line) <= 200 for line in found.values())
 
@@ -171,7 +171,7 @@ def test_a_long_journal_takes_no_more_memory_than_a_short_one(tmp_path: Path) ->
     peaks = []
     for times in (2_000, 20_000):
         place = layout(tmp_path / str(times))
-        said: list[Event] = [events.Said("x" * 290, cut=9) for _ in range(times)]
+        said: list[Event] = [events.AssistantText("x" * 290, cut=9) for _ in range(times)]
         head, tail = NIGHT[:4], NIGHT[4:]
         path = place.journal(RUN)
         path.write_bytes(lines(entries(*head, *said, *tail)))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
 from claude_iterate.core.events import (
-    Carried,
     Entry,
     Event,
     IterationFinished,
@@ -46,27 +46,20 @@ def iteration(number: int, completed: int, total: int = 10, took: float = 60.0) 
     [
         ((), "not known"),
         ((*iteration(1, 0),), "not known"),
-        ((*iteration(1, 2),), "about 4m 00s"),
+        ((*iteration(1, 2),), "not known"),
         ((*iteration(1, 2), *iteration(2, 4)), "about 3m 00s"),
-        ((*iteration(7, 4),), "not known"),
-        ((*iteration(1, 4), *iteration(2, 2)), "about 8m 00s"),
-        ((*iteration(1, 10),), "about 0.0s"),
+        ((*iteration(7, 6), *iteration(8, 7)), "about 3m 00s"),
+        ((*iteration(1, 4), *iteration(2, 2)), "not known"),
+        ((*iteration(1, 9), *iteration(2, 10)), "about 0.0s"),
     ],
 )
 def test_the_rest_is_estimated_from_what_was_done_or_not_at_all(events: tuple[Event, ...], left: str) -> None:
-    """A run that goes on with another one does not know how long the first items took."""
+    """How long the items of the first iteration took is not known: some may have been done before."""
     assert watched_workspace.time_left(story(*events)) == left
 
 
 def lines(seen: Seen, at: float, columns: int = 80) -> list[str]:
     return [line.text for line in watched_workspace.lines(seen, at, columns, 20)]
-
-
-def test_items_of_earlier_runs_do_not_count() -> None:
-    """A second run does not count what the first one did, however its iterations are numbered."""
-    before = Carried(iterations=5)
-    assert watched_workspace.time_left(story(*iteration(1, 6), carried=before)) == "not known"
-    assert watched_workspace.time_left(story(*iteration(1, 6), *iteration(2, 7), carried=before)) == "about 3m 00s"
 
 
 def test_what_is_left_is_told_of_a_run_that_goes_on() -> None:
@@ -80,7 +73,7 @@ def test_a_wait_says_what_for_and_how_long() -> None:
     """Not that Claude thinks."""
     seen = Seen("w", story(WaitStarted(Why.USAGE_LIMIT, BEGAN + 600.0)), alive=True)
     assert watched_workspace.activity(seen, BEGAN) == ("Usage limit reached", ": 10m 00s left")
-    assert watched_workspace.summary(seen, BEGAN).condition == "waiting"
+    assert watched_workspace.row(seen, BEGAN)[1] == "waiting"
 
 
 def test_a_killed_run_names_the_way_on() -> None:
@@ -90,7 +83,7 @@ def test_a_killed_run_names_the_way_on() -> None:
     assert "Next: claude-iterate run w" in shown
     other = Seen("w", story(IterationStarted(1), again="claude-iterate build w"), alive=False)
     assert "Next: claude-iterate build w" in lines(other, BEGAN)
-    assert watched_workspace.summary(seen, BEGAN + 9999).elapsed == "2s"
+    assert watched_workspace.row(seen, BEGAN + 9999)[5] == "2s"
 
 
 def test_windows_breaker_and_notes_have_a_line_each() -> None:
@@ -101,16 +94,16 @@ def test_windows_breaker_and_notes_have_a_line_each() -> None:
         settings={"stop.no_progress": 7, "stop.failures": 0},
     )
     shown = lines(Seen("w", found, alive=True, notes=2), BEGAN)
-    assert "Window five hour: 42 % used, resets in 1h 00m" in shown
+    assert any(re.fullmatch(r"Window five hour: 42 % used, resets .*\d\d:\d\d", line) for line in shown)
     assert "Window seven day: allowed" in shown
     assert "Breaker: no progress 0/7 · same error 0/5" in shown
-    assert "Notes: 2 notes waiting" in shown
+    assert any("Notes waiting: 2" in line for line in shown)
 
 
 def test_how_a_run_ended_is_told_in_words() -> None:
     """As `list` has them: no underscores."""
     seen = Seen("w", story(*iteration(1, 2), RunFinished("max_iterations")), alive=False)
-    assert watched_workspace.summary(seen, BEGAN).condition == "max iterations"
+    assert watched_workspace.row(seen, BEGAN)[1] == "max iterations"
     assert lines(seen, BEGAN)[0].startswith("w: max iterations · iteration 1 of 50")
 
 
@@ -122,10 +115,3 @@ def test_a_workspace_whose_journal_has_lost_its_beginning_is_not_new(project: Pr
     seen = WatchedWorkspace(layout).look()
     assert seen.condition == "unreadable"
     assert "claude-iterate logs w" in lines(seen, BEGAN, 120)[0]
-
-
-def test_sparks_show_the_last_values() -> None:
-    """The largest is the highest; one value says nothing."""
-    assert watched_workspace.sparks([1.0, 2.0, 4.0]) == "▃▅█"
-    assert watched_workspace.sparks([1.0]) == ""
-    assert len(watched_workspace.sparks([1.0] * 100)) == 40

@@ -1,4 +1,4 @@
-"""Requests are files. Anything else in their folder is reported and harmless; other files stay."""
+"""Requests are files. Anything else in their folder is harmless; other files stay."""
 
 from __future__ import annotations
 
@@ -141,15 +141,10 @@ def test_pipes_links_and_folders_are_not_opened(layout: Layout) -> None:
 
 @pytest.mark.parametrize("name", ["thesis.doc", "0.json", NAME + ".bak", "x" + NAME, NAME.upper(), "notes-stop-1.json"])
 def test_what_is_not_named_like_a_request_stays(layout: Layout, name: str) -> None:
-    """It is not ours: it is reported once, never read as a request, never removed."""
+    """It is not ours: it is never read as a request, never removed."""
     layout.control.mkdir()
     (layout.control / name).write_bytes(good())
-    box = RequestFolder(layout, "r")
-    requests, (warning,) = taken(box)
-    assert requests == []
-    assert name in warning
-    assert "stays where it is" in warning
-    assert taken(box) == ([], [])
+    assert taken(RequestFolder(layout, "r")) == ([], [])
     assert (layout.control / name).read_bytes() == good()
 
 
@@ -168,19 +163,6 @@ def test_a_folder_that_leads_elsewhere_is_not_touched(layout: Layout, tmp_path: 
     with pytest.raises(WorkspaceProblem, match="control is a link"):
         control.post(layout, "r", "stop")
     assert len(list(elsewhere.iterdir())) == 3
-
-
-def test_many_are_told_in_few_words(layout: Layout) -> None:
-    """A thousand pieces of junk do not make a thousand warnings; control characters in names stay out of them."""
-    layout.control.mkdir()
-    for number in range(1000):
-        (layout.control / f"\x1b[2J{number}").touch()
-    box = RequestFolder(layout, "r")
-    _, warnings = taken(box)
-    assert len(warnings) == 4
-    assert "997 more" in warnings[-1]
-    assert "\x1b" not in "".join(warnings)
-    assert taken(box) == ([], [])
 
 
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from claude_iterate.core.events import Entry, Event, IterationStarted, Said
+from claude_iterate.core.events import AssistantText, Entry, Event, IterationStarted
 from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.journal_writer import JournalWriter
 
@@ -66,7 +66,7 @@ def test_the_journal_is_synced_after_a_milestone_and_only_then(tmp_path: Path, d
     """Whole, as often as something of weight was written; what Claude says is not worth the time."""
     path = tmp_path / "r" / "events.ndjson"
     writer = JournalWriter(path, pytest.fail)
-    events: list[Event] = [IterationStarted(1), Said("a"), Said("b"), IterationStarted(2)]
+    events: list[Event] = [IterationStarted(1), AssistantText("a"), AssistantText("b"), IterationStarted(2)]
     for number, event in enumerate(events, 1):
         writer.append(Entry(number, 0, 0, event))
         writer.write_out()

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from claude_iterate.core.events import Entry, Said
+from claude_iterate.core.events import AssistantText, Entry
 from claude_iterate.workspace.journal_reader import JournalFollower
 from claude_iterate.workspace.journal_writer import JournalWriter
 
 
 def entries(count: int) -> list[Entry]:
-    return [Entry(number, 1.5, 0.5, Said(f"text {number} \u2028 é")) for number in range(1, count + 1)]
+    return [Entry(number, 1.5, 0.5, AssistantText(f"text {number} \u2028 é")) for number in range(1, count + 1)]
 
 
 @pytest.fixture(scope="module")
@@ -67,5 +67,5 @@ def test_what_is_not_an_entry_is_passed_over(written: bytes, tmp_path: Path) -> 
 def test_a_line_longer_than_one_reading_is_read_whole(tmp_path: Path) -> None:
     """Five megabytes in one line, then a short one: both arrive."""
     path = tmp_path / "j"
-    path.write_bytes(b'{"long": "' + b"x" * 5_000_000 + b'"}\n{"short": 1}\n')
-    assert [list(row) for row in JournalFollower(path).documents()] == [["long"], ["short"]]
+    path.write_bytes(b'{"seq": 1, "long": "' + b"x" * 5_000_000 + b'"}\n{"seq": 2}\n')
+    assert [list(row) for row in JournalFollower(path).documents()] == [["seq", "long"], ["seq"]]

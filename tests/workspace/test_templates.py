@@ -54,22 +54,12 @@ def test_what_is_not_set_stays_open(project: Project) -> None:
 
 
 def test_the_file_is_in_the_originals_words(project: Project) -> None:
-    """So that the original could still read it; the README is there when there is something to say."""
-    save(
-        project,
-        about={"description": "My thing", "tags": ["a", "b"], "estimatedIterations": 7},
-        max_iterations=30,
-        delay=5.0,
-    )
-    folder = project.templates_folder / "t"
-    document = json.loads((folder / ".template.json").read_text())
-    expected = {"name": "t", "description": "My thing", "tags": ["a", "b"], "estimatedIterations": 7}
-    expected |= {"mode": "iterative", "maxIterations": 30, "delay": 5}
-    assert expected.items() <= document.items()
-    assert document["config"] == {"max_iterations": 30, "delay": 5}
-    assert "My thing" in (folder / "README.md").read_text()
-    save(project, "silent")
-    assert not (project.templates_folder / "silent" / "README.md").exists()
+    """Its description, and all settings as a settings file has them."""
+    about = {"description": "My thing", "tags": ["a", "b"], "estimatedIterations": 7}
+    save(project, about=about, max_iterations=30, delay=5.0)
+    document = json.loads((project.templates_folder / "t" / ".template.json").read_text())
+    config = {"max_iterations": 30, "delay": 5}
+    assert (about | {"name": "t", "mode": "iterative", "config": config}).items() <= document.items()
 
 
 @pytest.mark.parametrize(
@@ -155,7 +145,7 @@ def test_linked_files_of_a_template_are_replaced_not_written_through(project: Pr
     precious, folder = tmp_path / "precious", project.templates_folder / "t"
     precious.write_bytes(b"kept")
     folder.mkdir(parents=True)
-    for name in ("INSTRUCTIONS.md", ".template.json", "README.md"):
+    for name in ("INSTRUCTIONS.md", ".template.json"):
         (folder / name).symlink_to(precious)
     layout = project.create("w", instructions=b"new")
     templates.save(layout, folder, {"description": "Mine"}, force=True)

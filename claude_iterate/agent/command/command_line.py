@@ -22,7 +22,7 @@ ACTING_TOOLS = ("Bash", "Edit", "Write", "NotebookEdit")
 """Tools that a read-only call does not get."""
 LASTING_TOOLS = ("Monitor", "ScheduleWakeup", "CronCreate")
 """Tools that keep a call running after its result and cost further turns."""
-_SKIP = "--dangerously-skip-permissions"
+SKIP = "--dangerously-skip-permissions"
 RUN_VARIABLE = "CLAUDE_ITERATE_RUN"
 """Holds the run's id in every process that the run starts: so they are found, however they hide."""
 BESIDE = ".beside"
@@ -81,7 +81,7 @@ def arguments(
     `read_only` is for a call that is to look and answer, and to change nothing. `folders` are those beside the one that
     Claude works in; `mode` is the permission mode where the settings name none.
     """
-    args = claude.args if read_only is None else [word for word in claude.args if word != _SKIP]
+    args = claude.args if read_only is None else [word for word in claude.args if word != SKIP]
     argv = [*claude.command, *args, "-p", "--output-format", "stream-json", "--verbose"]
     if claude.model:
         argv += ["--model", claude.model]
@@ -136,10 +136,10 @@ def _permissions(
                 prompts += ["--settings", read_only.settings_file]
         return prompts
     if skip_permissions:
-        return prompts if _SKIP in words else [*prompts, _SKIP]
+        return prompts if SKIP in words else [*prompts, SKIP]
     # Older versions do not know `manual`, newer ones know both names.
     mode = {"manual": "default"}.get(claude.permission_mode or "", claude.permission_mode) or (
-        "" if words & {_SKIP, "--permission-mode", "--settings"} else mode
+        "" if words & {SKIP, "--permission-mode", "--settings"} else mode
     )
     return [*prompts, "--permission-mode", mode] if mode else prompts
 
@@ -161,7 +161,7 @@ def conversation_arguments(
 def decides_permissions(claude: ClaudeSettings) -> bool:
     """True when the settings say what Claude may do."""
     words = {argument.split("=")[0] for argument in claude.args}
-    flags = {_SKIP, "--permission-mode", "--allowedTools", "--allowed-tools", "--settings", "--permission-prompt-tool"}
+    flags = {SKIP, "--permission-mode", "--allowedTools", "--allowed-tools", "--settings", "--permission-prompt-tool"}
     return bool(claude.permission_mode or claude.allowed_tools or words & flags)
 
 

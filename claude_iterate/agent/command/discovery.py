@@ -78,15 +78,9 @@ def _program(name: str, environ: Mapping[str, str], root: Path) -> str:
     raise AgentProblem("Claude CLI not found. Make sure 'claude' is installed and in PATH.", hint)
 
 
-def version(
-    claude: ClaudeSettings,
-    environ: Mapping[str, str],
-    root: Path,
-    patience: float = PATIENCE,
-    sandbox: Sandbox | None = None,
-) -> str:
+def version(claude: ClaudeSettings, environ: Mapping[str, str], root: Path, sandbox: Sandbox | None = None) -> str:
     """What `--version` prints, or an AgentProblem when it fails or does not answer."""
-    return " ".join(_answer("--version", claude, environ, root, patience, sandbox).split())[:100]
+    return " ".join(_answer("--version", claude, environ, root, sandbox).split())[:100]
 
 
 def known_options(
@@ -97,7 +91,7 @@ def known_options(
     if not claude_versions.is_claude_code(version):
         return NOT_ASKED
     try:
-        return Known(options_in(_answer("--help", claude, environ, root, PATIENCE, sandbox)))
+        return Known(options_in(_answer("--help", claude, environ, root, sandbox)))
     except AgentProblem:
         return NOT_ASKED
 
@@ -109,14 +103,7 @@ def options_in(said: str) -> frozenset[str]:
     return frozenset(word.strip(",") for words in named for word in words.split() if word.startswith("--"))
 
 
-def _answer(
-    flag: str,
-    claude: ClaudeSettings,
-    environ: Mapping[str, str],
-    root: Path,
-    patience: float,
-    sandbox: Sandbox | None,
-) -> str:
+def _answer(flag: str, claude: ClaudeSettings, environ: Mapping[str, str], root: Path, sandbox: Sandbox | None) -> str:
     require_temporary_files()
     command = prepare([*claude.command, flag], claude_environment(environ, claude), root, sandbox, given=claude.env)
     program = command.argv[0] if sandbox is None else f"Inside the sandbox ({sandbox.asked.kind}) {claude.command[0]}"
@@ -136,9 +123,9 @@ def _answer(
             said = getattr(error, "strerror", None) or str(error)
             raise AgentProblem(f"{command.argv[0]} cannot be started: {said}.", _REINSTALL) from None
         try:
-            code = process.wait(timeout=patience)
+            code = process.wait(timeout=PATIENCE)
         except subprocess.TimeoutExpired:
-            raise AgentProblem(f"{program} {flag} did not answer within {patience:.0f} seconds.", _REINSTALL) from None
+            raise AgentProblem(f"{program} {flag} did not answer within {PATIENCE:.0f} seconds.", _REINSTALL) from None
         finally:
             signals.send(process.pid, signal.SIGKILL, group=True)
             process.wait()

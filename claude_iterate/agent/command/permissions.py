@@ -9,11 +9,10 @@ from typing import Any
 
 import msgspec
 
-from claude_iterate.agent.command.command_line import claude_environment, decides_permissions
+from claude_iterate.agent.command.command_line import SKIP, claude_environment, decides_permissions
 from claude_iterate.core.settings.declared import ClaudeSettings
 
 EVERYTHING = "bypassPermissions"
-SKIP = "--dangerously-skip-permissions"
 _MANAGED = (
     "/etc/claude-code/managed-settings.json",
     "/Library/Application Support/ClaudeCode/managed-settings.json",

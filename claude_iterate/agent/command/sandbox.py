@@ -132,13 +132,10 @@ def _git_variables(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
     """Settings as git takes them from the environment; those of a command line still win."""
     if not settings:
         return {}
-    numbered = list(enumerate(settings))
-    keys = {f"GIT_CONFIG_KEY_{number}": key for number, (key, _) in numbered}
-    return (
-        keys
-        | {f"GIT_CONFIG_VALUE_{number}": value for number, (_, value) in numbered}
-        | {"GIT_CONFIG_COUNT": str(len(settings))}
-    )
+    words = {"GIT_CONFIG_COUNT": str(len(settings))}
+    for number, (key, value) in enumerate(settings):
+        words |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return words
 
 
 def _mounts(sandbox: Sandbox, for_claude: bool, gated: bool) -> list[tuple[str, str, str]]:

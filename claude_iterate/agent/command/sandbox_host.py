@@ -161,6 +161,11 @@ def _existing(paths: Iterable[Path]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def writable_mounts(asked: SandboxSettings, environ: Mapping[str, str]) -> list[str]:
+    """Folders of the user that `sandbox.mounts` lets be written."""
+    return _configured_mounts(asked, _home(environ), ":rw")
+
+
 def _configured_mounts(asked: SandboxSettings, home: str, mark: str) -> list[str]:
     """What `sandbox.mounts` names: with `:rw` to write, without to read."""
     found = []

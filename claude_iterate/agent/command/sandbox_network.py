@@ -16,7 +16,7 @@ import socket
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from urllib.parse import urlsplit
 
 SERVICE = ("api.anthropic.com:443", "platform.claude.com:443")
@@ -47,13 +47,15 @@ def port_on_this_computer(environment: Mapping[str, str]) -> int:
 @contextlib.contextmanager
 def open_proxy(allowed: tuple[str, ...]) -> Iterator[str]:
     """The path of a socket that leads to these addresses, for as long as the block lasts."""
-    folder = tempfile.mkdtemp(prefix="claude-iterate-", dir=_short_folder())  # only its owner can enter it
+    too_long = len(tempfile.gettempdir()) >= _LONGEST_PATH  # for the path of a socket
+    # Only its owner can enter the folder.
+    folder = tempfile.mkdtemp(prefix="claude-iterate-", dir="/tmp" if too_long else None)  # noqa: S108
     path = f"{folder}/gate"
     listener = socket.socket(socket.AF_UNIX)
     try:
         listener.bind(path)
         listener.listen(64)
-        threading.Thread(target=_accept_requests, args=(listener, allowed), daemon=True, name="gate").start()
+        threading.Thread(target=_accept, args=(listener, _serve_request, allowed), daemon=True, name="gate").start()
         yield path
     finally:
         with contextlib.suppress(OSError):
@@ -62,18 +64,12 @@ def open_proxy(allowed: tuple[str, ...]) -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _short_folder() -> str | None:
-    """The usual folder for temporary files, unless its path is too long for a socket."""
-    return None if len(tempfile.gettempdir()) < _LONGEST_PATH else "/tmp"  # noqa: S108 - the folder in it has a random name
-
-
-def _accept_requests(listener: socket.socket, allowed: tuple[str, ...]) -> None:
-    while True:
-        try:
+def _accept(listener: socket.socket, serve: Callable[..., None], *more: object) -> None:
+    """Serve each connection in a thread of its own, until the listener is closed."""
+    with contextlib.suppress(OSError):
+        while True:
             near, _ = listener.accept()
-        except OSError:
-            return  # closed
-        threading.Thread(target=_serve_request, args=(near, allowed), daemon=True, name="gate").start()
+            threading.Thread(target=serve, args=(near, *more), daemon=True, name="gate").start()
 
 
 def _serve_request(near: socket.socket, allowed: tuple[str, ...]) -> None:
@@ -145,17 +141,12 @@ def _serve(gate: str, listeners: list[tuple[socket.socket, bytes]]) -> None:
     for handle in (0, 1, 2):  # a pipe that we held would look like a Claude that has not ended
         os.dup2(nothing, handle)
     for listener, greeting in listeners[1:]:
-        threading.Thread(target=_accept, args=(gate, listener, greeting), daemon=True).start()
-    _accept(gate, *listeners[0])
+        threading.Thread(target=_accept, args=(listener, _carry, gate, greeting), daemon=True).start()
+    listener, greeting = listeners[0]
+    _accept(listener, _carry, gate, greeting)
 
 
-def _accept(gate: str, listener: socket.socket, greeting: bytes) -> None:
-    while True:
-        near, _ = listener.accept()
-        threading.Thread(target=_carry, args=(gate, near, greeting), daemon=True).start()
-
-
-def _carry(gate: str, near: socket.socket, greeting: bytes) -> None:
+def _carry(near: socket.socket, gate: str, greeting: bytes) -> None:
     with near, socket.socket(socket.AF_UNIX) as far, contextlib.suppress(OSError):
         far.connect(gate)
         if greeting:

@@ -16,7 +16,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, BinaryIO, Protocol
+from typing import IO, TYPE_CHECKING, BinaryIO
 
 import msgspec
 
@@ -33,10 +33,8 @@ CHUNK = 256 * 1024
 _PIECE = 64 * 1024
 _CHECK_MS = 50
 """Between two checks whether the process still runs, where the system does not tell its end."""
-_SELDOM_MS = 5000
-"""Also where it does, but seldom: each check wakes us."""
 _LOOK_MS = 500
-"""After the exit, while a pipe is held: only a regular look notices that the process was abandoned."""
+"""Also where it does; and after the exit, while a pipe is held, only a look notices that the process was abandoned."""
 LARGEST_RECORDING = 256 * 1024 * 1024
 """Bytes of one call: a program that prints without end would fill the disk in minutes."""
 CUT = b'\n{"type":"claude-iterate","text":"Here the recording was cut: Claude printed more than is kept of a call."}\n'
@@ -97,7 +95,19 @@ class ChildProcess:
         self._label = label
         self._raw = raw
         self._abandoned = False
-        self._process = self._start(command, folder)
+        try:
+            self._process = subprocess.Popen(
+                command.argv,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=folder,
+                env=command.environment,
+                bufsize=0,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            raise start_problem(label, command.argv[0], error, folder) from error
         self.pid = self._process.pid
         self._unsent = memoryview(prompt)
         threading.Thread(target=self._watch, daemon=True, name="claude").start()
@@ -115,21 +125,6 @@ class ChildProcess:
     def abandon(self) -> None:
         """Stop draining: the process has ended, and an unknown process holds its pipes."""
         self._abandoned = True
-
-    def _start(self, command: Command, folder: Path) -> subprocess.Popen[bytes]:
-        try:
-            return subprocess.Popen(
-                command.argv,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                cwd=folder,
-                env=command.environment,
-                bufsize=0,
-                start_new_session=True,
-            )
-        except (OSError, ValueError) as error:
-            raise start_problem(self._label, command.argv[0], error, folder) from error
 
     def _watch(self) -> None:
         """A thread's entry: whatever goes wrong in here, the end is posted, because the engine waits for it."""
@@ -165,10 +160,9 @@ class ChildProcess:
         with processes.exit_handle(self.pid) as exit_handle:
             if exit_handle is not None:
                 poll.register(exit_handle, select.POLLIN)
-            check_ms = _CHECK_MS if exit_handle is None else _SELDOM_MS
             running = True
             while (streams or running) and not self._abandoned:
-                ready = [handle for handle, _ in poll.poll(check_ms if running else _LOOK_MS)]
+                ready = [handle for handle, _ in poll.poll(_CHECK_MS if running and exit_handle is None else _LOOK_MS)]
                 for handle in ready:
                     if handle in streams and not self._drain(handle, *streams[handle]):
                         poll.unregister(handle)
@@ -256,23 +250,18 @@ class Recording(io.FileIO):
         return size
 
 
-class SignalTarget(Protocol):
-    """A process that can be sent a signal, alone or with the group that it leads."""
-
-    def signal(self, number: int, group: bool = False) -> None:
-        """Send the signal; no effect when the process has ended."""
-
-
 class Ladder:
-    """Ends a process with signals, each stronger than the one before: SIGINT, SIGTERM to its group, SIGKILL. `due` is
-    the moment of the next; the caller passes the time in.
+    """Ends a process with signals, each stronger than the one before: SIGINT, SIGTERM to its group, SIGKILL. `send`
+    gets each, and whether it is for the whole group. `due` is the moment of the next; the caller passes the time in.
 
     SIGINT goes first because only it lets Claude end its own tools; the others leave them running. A program that is
     not Claude need not be interrupted first: a shell waits for its child then, and does not end.
     """
 
-    def __init__(self, process: SignalTarget, now: float, terminate_grace: float, interrupts: bool = True) -> None:
-        self._process = process
+    def __init__(
+        self, send: Callable[[int, bool], None], now: float, terminate_grace: float, interrupts: bool = True
+    ) -> None:
+        self._send = send
         # The signal, whether it goes to the whole group, and how long to wait for its effect.
         self._steps = [
             *([(signal.SIGINT, False, AFTER_INTERRUPT)] if interrupts else []),
@@ -286,7 +275,7 @@ class Ladder:
         if now < self.due:
             return
         number, group, pause = self._steps.pop(0) if len(self._steps) > 1 else self._steps[0]
-        self._process.signal(number, group)
+        self._send(number, group)
         self.due = now + pause
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.agent.protocol.usage import CallUsage, Recent, Used, model_rows, total_cost, total_tokens
@@ -17,22 +16,14 @@ from claude_iterate.core import events
 from claude_iterate.core.events import Denial, Event, StreamEvent
 from claude_iterate.core.events.stream import request_of
 from claude_iterate.core.foreign_json import decode, is_deep, number, table, tables, text_of, texts, whole, word
-from claude_iterate.core.outcomes import reset_times
 
 PREVIEW = 2000
 LONGEST_ERROR_LINE = 20_000
-_REMEMBERED = 4096
 _REFUSAL = 500
 _REASON = "What required approval: "
 _FACTS = ("type", "backgroundTaskId", "interrupted", "returnCodeInterpretation")
 MOST_TURNS = 1_000_000
-LARGEST_ANSWER = 1 << 20
-"""Bytes. No honest answer to a hundred requirements comes near."""
-SCHEMA_TOOL = "StructuredOutput"
-"""Claude Code has this tool when it was given a schema for the answer."""
 _MOST_TASKS = 1000
-_MOST_TOOLS = 50
-_LONGEST_NAME = 80
 """Characters of a tool's name, few enough for every journal to have it."""
 _NOT_SHOWN = frozenset({"type", "subtype", "uuid", "session_id", "parent_tool_use_id", "request_id", "timestamp"})
 
@@ -45,11 +36,11 @@ class Translator:
     def __init__(self, resumed: Used | None = None, paid: bool = True) -> None:
         self._paid = paid
         self._usage = CallUsage(resumed or Used())
-        self._names: Recent[str] = Recent(_REMEMBERED)
+        self._names: Recent[str] = Recent()
         # The result names denials by their tool call; only what came before says why.
-        self._refusals: Recent[events.ToolDenied] = Recent(_REMEMBERED)
+        self._refusals: Recent[events.ToolDenied] = Recent()
         self._limits: list[tuple[str, str]] = []
-        self._ended_tasks: Recent[bool] = Recent(_REMEMBERED)
+        self._ended_tasks: Recent[bool] = Recent()
         self._last_request = 0
         self._kinds: dict[str, Callable[[dict[str, Any]], list[StreamEvent]]] = {
             "assistant": self._assistant,
@@ -76,7 +67,7 @@ class Translator:
         if type(document) is not dict:
             if not line.strip():
                 return []
-            return [events.GarbageSeen(line[:PREVIEW].decode("utf-8", "replace"), len(line))]
+            return [events.UnparsedLine(line[:PREVIEW].decode("utf-8", "replace"), len(line))]
         kind = word(document.get("type"))
         read = self._kinds.get(kind)
         return read(document) if read else [events.AgentNoted(kind or "unknown", _remark(document))]
@@ -94,7 +85,7 @@ class Translator:
         for block in _blocks(document):
             kind = block.get("type")
             if kind == "text":
-                found.append(events.Said(word(block.get("text")), parent, error))
+                found.append(events.AssistantText(word(block.get("text")), parent, error))
             elif kind == "tool_use" or kind == "server_tool_use":
                 found.append(self._tool_call(block, parent))
             elif kind == "thinking":
@@ -123,17 +114,15 @@ class Translator:
                 identity, said, is_error = word(block.get("tool_use_id")), block.get("content"), block.get("is_error")
                 found.append(self._answer(identity, said, is_error, facts, parent))
             else:
-                found.append(events.Told(text_of([block]), parent))
+                found.append(events.PromptSent(text_of([block]), parent))
         return found
 
-    def _answer(
-        self, identity: str, said: Any, is_error: Any, facts: dict[str, Any], parent: str
-    ) -> events.ToolAnswered:
+    def _answer(self, identity: str, said: Any, is_error: Any, facts: dict[str, Any], parent: str) -> events.ToolResult:
         name, text = self._names.pop(identity, ""), said if type(said) is str else text_of(said)
         if is_error is True:
             refusal = self._refusals.get(identity, events.ToolDenied(identity))
             self._refusals[identity] = replace(refusal, said=_what_is_refused(text))
-        return events.ToolAnswered(identity, name, text, is_error is True, facts, parent)
+        return events.ToolResult(identity, name, text, is_error is True, facts, parent)
 
     def _limit(self, document: dict[str, Any]) -> list[StreamEvent]:
         """The windows. The error message that follows repeats one of them."""
@@ -218,7 +207,7 @@ def _window(status: str, name: str, *rows: dict[str, Any]) -> events.LimitReport
         next((found for row in rows if (found := number(row.get(key))) is not None), None)
         for key in ("resetsAt", "utilization")
     )
-    return events.LimitReported(status, name, reset_times.in_seconds(resets), used)
+    return events.LimitReported(status, name, resets, used)
 
 
 def _read_session(document: dict[str, Any]) -> StreamEvent:
@@ -229,9 +218,8 @@ def _read_session(document: dict[str, Any]) -> StreamEvent:
         word(document.get("claude_code_version")),
         word(document.get("permissionMode")),
         (*_troubled_servers(document.get("mcp_servers")), *texts(document.get("plugin_errors"))),
-        SCHEMA_TOOL in tools,
+        "StructuredOutput" in tools,  # the tool that Claude Code has when it was given a schema
         word(document.get("cwd")),
-        tuple(name[:_LONGEST_NAME] for name in texts(tools[:_MOST_TOOLS])),
     )
 
 
@@ -319,7 +307,6 @@ def _read_result(document: dict[str, Any], used: int, refusals: dict[str, events
     is_error = document.get("is_error")
     cost = total_cost(document)
     turns, tokens = whole(document.get("num_turns")), total_tokens(document)
-    structured, refused = _structured_answer(document.get("structured_output"))
     return events.ResultReported(
         subtype=subtype,
         is_error=is_error is not False,
@@ -333,12 +320,10 @@ def _read_result(document: dict[str, Any], used: int, refusals: dict[str, events
         denials=tuple(_denial(item, refusals) for item in tables(document.get("permission_denials"))),
         context=_context(document, used),
         untold=cost is None,
-        structured=structured,
-        refused_bytes=refused,
+        structured=_structured_answer(document.get("structured_output")),
         signs=_signs(document),
         malformed=not isinstance(is_error, bool),
         duration_ms=max(0, whole(document.get("duration_ms"))),
-        duration_api_ms=max(0, whole(document.get("duration_api_ms"))),
     )
 
 
@@ -347,18 +332,11 @@ def _signs(document: dict[str, Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(sign for sign in found if sign not in {"", "completed"}))
 
 
-def _structured_answer(answer: Any) -> tuple[dict[str, Any] | None, int]:
-    """The answer in our schema, empty when it is not a table, None when there is none. One that is far too large
-    is refused, and its size returned."""
+def _structured_answer(answer: Any) -> dict[str, Any] | None:
+    """The answer in our schema, empty when it is not a table, None when there is none."""
     if answer is None:
-        return None, 0
-    if not isinstance(answer, dict) or is_deep(answer):
-        return {}, 0
-    try:
-        size = len(msgspec.json.encode(answer))
-    except (ValueError, OverflowError):  # such as a number of a thousand digits
-        return {}, 0
-    return (answer, 0) if size <= LARGEST_ANSWER else (None, size)
+        return None
+    return answer if isinstance(answer, dict) and not is_deep(answer) else {}
 
 
 def _context(document: dict[str, Any], used: int) -> float | None:

@@ -28,7 +28,7 @@ MOST_TOKENS = 100_000_000
 """No message has more; a number above this is an error in the stream."""
 HIGHEST_PRICE = 100_000.0
 """No call costs more; a number above this is an error in the stream."""
-_REMEMBERED_MESSAGES = 4096
+_REMEMBERED = 4096
 _INTERRUPTED = "error_during_execution"
 _NOISE = 1e-7
 """Dollars: a matter of how computers add."""
@@ -42,13 +42,9 @@ T = TypeVar("T")
 class Recent(dict[str, T]):
     """The last so many entries: a stream without end must not fill our memory."""
 
-    def __init__(self, most: int) -> None:
-        super().__init__()
-        self._most = most
-
     def __setitem__(self, key: str, value: T) -> None:
         super().__setitem__(key, value)
-        if len(self) > self._most:
+        if len(self) > _REMEMBERED:
             del self[next(iter(self))]
 
 
@@ -67,7 +63,7 @@ class CallUsage:
         self._session_is_decided = session == Used()
         self._named = Used()
         """What results named so far as used by this process."""
-        self._known: Recent[bool] = Recent(_REMEMBERED_MESSAGES)
+        self._known: Recent[bool] = Recent()
         self._unnamed = Used()
         """What messages used since the last result that named the cost."""
         self._last = ResultReported()

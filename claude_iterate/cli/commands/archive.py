@@ -12,8 +12,8 @@ from claude_iterate.cli import completion, options, output
 from claude_iterate.cli.command_table import group
 from claude_iterate.cli.invocation import Invocation, on_terminal
 from claude_iterate.cli.output import printable
+from claude_iterate.core import names
 from claude_iterate.core.formats import moment, plural, size
-from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.tones import state_words
 from claude_iterate.project.worktrees import Remains, remains_of
 from claude_iterate.text import local_times
@@ -46,7 +46,7 @@ def save(invocation: Invocation, name: str, keep: bool, force: bool) -> None:
     layout = project.layout(name)
     if on_terminal() and not (keep or force):
         options.confirm_deletion(name, f"Archive and delete {layout.folder}? (--keep does not delete it)", "")
-    last = journal_reader.last_run(layout, ("run",))
+    left = _worktree_left(project, layout)
     with run_lock.hold(layout.lock, name, "archive"):
         saved = archives.save(layout, project.archive_folder)
         if not keep:
@@ -57,14 +57,9 @@ def save(invocation: Invocation, name: str, keep: bool, force: bool) -> None:
         "path": str(saved.path),
         "kept": keep,
         "outsideLinks": saved.outside_links,
-        "leftOut": saved.left_out,
     }
-    left = _worktree_left(project, layout, last)
     said = f"Archived {name}: {saved.path}{'' if keep else '; the workspace is deleted'}"
-    output.answer(document | _steps(left), said)
-    _warn_about(saved)
-    if left is not None:
-        output.note(f"Not in the archive: {left.description}. {left.steps}")
+    _answer(document, said, saved, "Not in the archive", left)
 
 
 @options.command("clean", name_required=True)
@@ -79,18 +74,13 @@ def clean(invocation: Invocation, name: str, force: bool, no_archive: bool) -> N
         lost = f"its instructions, {len(layout.run_ids())} runs and {len(layout.logs())} logs are lost for good."
         warning = f"Without an archive {lost}" if no_archive else ""
         options.confirm_deletion(name, question, f"claude-iterate clean {name} --force", warning)
-    last = journal_reader.last_run(layout, ("run",))
+    left = _worktree_left(project, layout)
     with run_lock.hold(layout.lock, name, "clean"):
         saved = None if no_archive else archives.save(layout, project.archive_folder)
         remove(layout.folder)
-    left = _worktree_left(project, layout, last)
     document = {"name": name, "deleted": str(layout.folder), "archive": str(saved.path) if saved else None}
     kept = f"; its archive is {saved.path}" if saved else ", without an archive."
-    output.answer(document | _steps(left), f"Deleted {name}{kept}")
-    if saved:
-        _warn_about(saved)
-    if left is not None:
-        output.note(f"What stays: {left.description}. {left.steps}")
+    _answer(document, f"Deleted {name}{kept}", saved, "What stays", left)
 
 
 @options.command("list", workspace=False)
@@ -153,14 +143,12 @@ def restore(invocation: Invocation, archive_name: str, workspace: str | None, ou
     """
     project = invocation.project
     found = archives.find(project.archive_folder, archive_name, or_newest=True)
-    name = archives.target_name(found, workspace)
+    name = names.check_name(workspace or found.workspace)
     folder = project.workspaces_folder / name
-    warning = archives.restore(found, folder, outside_links)
+    archives.restore(found, folder, outside_links)
     document = {"name": name, "path": str(folder), "archive": str(found.path)}
     said = f"Restored the workspace {name} from {found.name}: {folder}"
     output.answer(document, said, f"Next: claude-iterate show {name}")
-    if warning:
-        output.warn(warning)
 
 
 @options.command("delete", workspace=False)
@@ -210,32 +198,29 @@ def _print(found: dict[str, Any]) -> None:
     ):
         if text:
             output.result(f"{label}: {printable(text)}")
-    if found["outsideLinks"]:
-        links = ", ".join(found["outsideLinks"][:3])
-        output.warn(f"Holds links that lead outside ({links}); `restore` needs --outside-links.")
+    _warn_about(found["outsideLinks"])
     output.note(f"Restore it: claude-iterate archive restore {found['name']}")
 
 
-def _worktree_left(project: Project, layout: Layout, last: tuple[str, RunState] | None) -> Remains | None:
-    """What stays of the worktree of a workspace, of which this was the last run."""
+def _worktree_left(project: Project, layout: Layout) -> Remains | None:
+    """What will stay of the worktree of a workspace that is deleted."""
+    last = journal_reader.last_run(layout, ("run",))
     return remains_of(project.root, layout.name, last[1].worktree.made if last is not None else None, project.environ)
 
 
-def _steps(left: Remains | None) -> dict[str, str | None]:
-    """The commands that merge and remove what stays, for programs."""
-    return {"merge": left.merge or None, "remove": left.remove or None} if left else {"merge": None, "remove": None}
+def _answer(document: dict[str, Any], said: str, saved: archives.Saved | None, what: str, left: Remains | None) -> None:
+    """What was done, the warning that belongs to a new archive, and the commands that merge and remove what is left."""
+    steps = {"merge": left.merge or None, "remove": left.remove or None} if left else {"merge": None, "remove": None}
+    output.answer(document | steps, said)
+    _warn_about(saved.outside_links if saved is not None else [])
+    if left is not None:
+        output.note(f"{what}: {left.description}. {left.steps}")
 
 
-def _warn_about(saved: archives.Saved) -> None:
-    """Warnings that belong to a new archive."""
-    if saved.outside_links:
-        first, count = saved.outside_links[0], len(saved.outside_links)
-        several = f"{count} links that lead outside ({first}, ...)"
-        links = several if count > 1 else f"a link that leads outside ({first})"
-        output.warn(f"The archive holds {links}. To restore it, add --outside-links.")
-    if saved.left_out:
-        named = ", ".join(saved.left_out[:5])
-        output.warn(f"Not archived, because pipes, sockets and devices have no content: {named}")
+def _warn_about(links: list[str]) -> None:
+    if links:
+        named = f"{', '.join(links[:3])}{', ...' if len(links) > 3 else ''}"
+        output.warn(f"The archive holds links that lead outside ({named}). To restore it, add --outside-links.")
 
 
 archive = group(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import select
 import shlex
+import signal
 import sys
 import time
 
@@ -25,7 +26,7 @@ from claude_iterate.workspace.layout import Layout
 
 KILLED = 1
 _QUESTION = "Leave the run (l), stop after this iteration (s), end it now (e), or keep watching (any other key)? "
-_ENDS_NOW = {"SIGTERM": 143, "SIGHUP": 129}
+_ANSWERS = {"l": [(Verb.DETACH, False)], "s": [(Verb.STOP, False)], "e": [(Verb.STOP, True)]}
 _PAUSE = 0.1
 
 
@@ -69,7 +70,7 @@ class AttachedTerminal:
             code = self._follow(attached, keys, heard)
         if code is not None:
             return code
-        return self._exit_code(attached.state) if attached.finished is not None else self._report_killed()
+        return self._exit_code(attached.state) if attached.state.finished is not None else self._report_killed()
 
     def leave(self) -> int:
         """After the user watched it in another way: say that it continues, or how it ended."""
@@ -80,8 +81,8 @@ class AttachedTerminal:
         asking = False
         while attached.look(live=not asking):
             while heard:
-                if (signal := heard.pop(0)) != "SIGINT":
-                    return _ENDS_NOW.get(signal, 143)
+                if (name := heard.pop(0)) != "SIGINT":
+                    return 128 + signal.Signals[name]
                 if keys is None or asking:
                     return self._report_left()
                 asking = True
@@ -92,8 +93,7 @@ class AttachedTerminal:
             if asking:
                 typed = (terminals.read_keys(sys.stdin.fileno()) or b"").decode("utf-8", "replace").lower()[:1]
                 asking = not typed
-                asked = {"l": [Verb.DETACH], "s": [Verb.STOP], "e": [Verb.STOP]}.get(typed, [])
-                requests = [(verb, typed == "e") for verb in asked]
+                requests = _ANSWERS.get(typed, [])
             else:
                 requests = [(request.verb, request.now) for request in keys(attached.state)]
             for verb, now in requests:
@@ -103,7 +103,7 @@ class AttachedTerminal:
             select.select([sys.stdin], [], [], _PAUSE)  # a key is heard at once
         if asking:
             output.note("")
-        if attached.finished is not None:
+        if attached.state.finished is not None:
             attached.await_release()
         return None
 

@@ -11,12 +11,13 @@ import click
 import msgspec
 from msgspec.structs import replace
 
-from claude_iterate.agent.command.permissions import EVERYTHING, SKIP
+from claude_iterate.agent.command.command_line import SKIP
+from claude_iterate.agent.command.permissions import EVERYTHING
 from claude_iterate.cli import completion, options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.formats import plain
 from claude_iterate.core.redact import mask_setting, mask_value
-from claude_iterate.core.settings.declared import Setting, canonical, catalogue, is_group, snake
+from claude_iterate.core.settings.declared import Setting, canonical, catalogue, is_group, snake, value_of
 from claude_iterate.core.settings.layers import Resolved, resolve
 from claude_iterate.errors import ExpectedError, UsageProblem
 from claude_iterate.views import settings_view
@@ -27,7 +28,6 @@ from claude_iterate.views.settings_view import (
     SettingsView,
     as_text,
     as_words,
-    value_of,
 )
 from claude_iterate.workspace import settings_reader, settings_writer
 from claude_iterate.workspace.run_folder import run_lock

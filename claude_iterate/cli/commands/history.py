@@ -13,13 +13,13 @@ from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.formats import cost, duration, plural
 from claude_iterate.core.tones import Tone
 from claude_iterate.text import local_times
+from claude_iterate.text.run_lines import describe_tests
 from claude_iterate.views import history_view, run_view
 from claude_iterate.views.history_view import (
     HistoryView,
     RunHistory,
     Total,
     changed_files,
-    green_tests,
     lost_journals,
     total_lines,
 )
@@ -169,7 +169,7 @@ def _row(row: Row, now: float | None) -> dict[str, str]:
         **_counts(row),
         "FILES": changed_files(row.files),
         "COMMITS": "" if row.commits is None else str(row.commits),
-        "TESTS": green_tests(row.tests),
+        "TESTS": describe_tests(row.tests),
         "PROGRESS": f"{row.progress.completed}/{row.progress.total}" if row.progress is not None else worked,
         "CLAIM": held if row.complete else "",
         "tone": outcome_tone(row),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 
 from claude_iterate.cli import options, output
@@ -35,8 +34,8 @@ def test(invocation: Invocation, workspace: str | None) -> int:
     if answer.delivered:
         output.success(f"Delivered to {delivery.host} ({answer.status})")
     else:
-        failed = f"Not delivered to {delivery.host}: {output.printable(answer.problem)}"
-        output.note(output.add_sign("bad", failed, sys.stderr))
+        failed = f"Not delivered to {delivery.host}: {answer.problem}"
+        output.note(output.add_sign("bad", failed))
     if answer.text.strip():
         output.result(output.sanitize(answer.text.rstrip()))
     return 0 if answer.delivered else 1

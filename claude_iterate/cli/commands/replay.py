@@ -10,8 +10,7 @@ import click
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.redact import redactor_for
-from claude_iterate.operations.playback import LONGEST
-from claude_iterate.operations.replay import load_replay
+from claude_iterate.operations.replay import LONGEST, load_replay
 from claude_iterate.views import run_view
 from claude_iterate.workspace.run_folder import run_lock
 
@@ -76,8 +75,8 @@ def command(
         raise run_view.nothing_to_show(layout)
     settings = project.settings_for(layout).settings
     shown = load_replay(layout, chosen, number, level or "", redactor_for(project.environ, settings))
-    if shown.missing:
-        output.note(shown.missing)
+    if missing := shown.missing:
+        output.note(missing)
     if speed is not None:
         pace = speed, float("inf")
     elif cast is not None or output.is_terminal(sys.stdout):

@@ -65,16 +65,11 @@ def command(invocation: Invocation, name: str, run: str | None, target: str | No
     with output.output_file(path, "-o") as file:
         file.write(text.encode("utf-8", "backslashreplace"))
     output.success(f"Wrote {near(path)}")
-    if opens:
-        _open(path)
+    if opens and not webbrowser.open(path.resolve().as_uri()):
+        output.note(f"No browser was found. The report is {path}")
 
 
 def _text(report: NightReport, form: str) -> str:
     if form == "json":
         return json.dumps(output.view_document(report), indent=2, ensure_ascii=False) + "\n"
     return report_pages.html(report) if form == "html" else report_pages.markdown(report)
-
-
-def _open(path: Path) -> None:
-    if not webbrowser.open(path.resolve().as_uri()):
-        output.note(f"No browser was found. The report is {path}")

@@ -209,7 +209,8 @@ def _run(
 ) -> int:
     project, user = invocation.project, TerminalUser(worker, detaches)
     # Of a completed task the answer is that of the run that completed it.
-    done = run_checks.leave_completed(project, layout, asked, user) or launch(project, layout, asked, user)
+    found = run_checks.leave_completed(project, layout, asked, user)
+    done = found if isinstance(found, run_checks.CompletedTask) else launch(project, layout, found, user)
     if asked.as_json:
         state = done.state if isinstance(done, RunResult) else None
         output.view(documents.ended_run(layout, done.run, done.exit_code, state))

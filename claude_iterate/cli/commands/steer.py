@@ -8,7 +8,6 @@ import click
 
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.errors import UsageProblem
 from claude_iterate.operations import run_checks
 from claude_iterate.operations.steering import ask
 from claude_iterate.workspace.run_folder import notes, run_lock
@@ -48,13 +47,7 @@ class _Words(click.Command):
         end = args.index("--") if "--" in args else len(args)
         flags = [word for word in args[:end] if word.startswith("-") and len(word.split()) == 1 and word != "-"]
         words = [word for word in args[:end] if word not in flags]
-        try:
-            return super().parse_args(ctx, [*flags, "--", *words, *args[end + 1 :]])
-        except click.NoSuchOption as unknown:
-            if ctx.parent and any(unknown.option_name in known.opts for known in ctx.parent.command.params):
-                raise  # it goes before the command
-            hint = f"If it belongs to the note: {ctx.command_path} NAME -- {unknown.option_name} ..."
-            raise UsageProblem(unknown.message, hint) from None
+        return super().parse_args(ctx, [*flags, "--", *words, *args[end + 1 :]])
 
 
 @options.command("note", name_required=True, cls=_Words)

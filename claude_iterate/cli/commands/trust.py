@@ -7,7 +7,7 @@ import click
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation, on_terminal
 from claude_iterate.core.formats import plural
-from claude_iterate.operations import trust
+from claude_iterate.engine import trust
 
 
 @options.command("trust", name_required=True)

@@ -44,15 +44,15 @@ def command(invocation: Invocation, /, name: str, report_path: str | None, show_
     nothing, and ends with 0, too. If a run changed what defines the proof, that must be undone or accepted first; until
     then the exit code is 1.
     """
-    if given["checks_only"] and given["dry_run"]:
-        raise UsageProblem("A dry run runs no checks, so --checks-only leaves nothing to do.", "Leave one of them out.")
+    alone = {"--checks-only": given["checks_only"], "--dry-run": given["dry_run"]}
+    options.choose_one(alone, "A dry run runs no checks.")
     project = invocation.project
     layout = project.layout(name)
     read_instructions(layout)
     report = _report_path(layout, report_path, given["dry_run"]) if report_path else ""
     request = options.run_request(invocation, "verify", report=report, **given)
     done = launch(project, layout, request, TerminalUser())
-    proof = RunRecords(layout).story(done.run).proofs.last or EvidenceView(done.run)
+    proof = RunRecords(layout).story(done.run).last_proof or EvidenceView(done.run)
     text = _report(proof) if show_report or output.wants_json() else None
     changed = done.state.finished is not None and done.state.finished.known_by == CHANGED
     code = done.exit_code or int(changed)

@@ -75,8 +75,8 @@ def _print_changes(layouts: Callable[[], Sequence[Layout]]) -> None:
 
 def _line(seen: Seen) -> tuple[str, ...]:
     """What a line tells: nothing that changes every second."""
-    row = watched_workspace.summary(seen, 0.0)
+    name, state, _, items, number, *_ = watched_workspace.row(seen, 0.0)
     cause, step = watched_workspace.ending(seen)
     killed = seen.story is not None and seen.story.state.finished is None
     cause = f"next: {step}" if step and killed else cause
-    return row.name, row.condition, row.iteration, row.progress, cause
+    return name, state, f"iteration {number}" if number else "", items, cause

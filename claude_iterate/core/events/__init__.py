@@ -67,13 +67,13 @@ from claude_iterate.core.events.steering import (
 from claude_iterate.core.events.stream import (
     AgentNoted,
     ApiRetried,
+    AssistantText,
     ContextCompacted,
     Denial,
     ErrorPrinted,
-    GarbageSeen,
     LimitReported,
+    PromptSent,
     ResultReported,
-    Said,
     SessionOpened,
     StreamEvent,
     TaskEnded,
@@ -81,10 +81,10 @@ from claude_iterate.core.events.stream import (
     TaskStarted,
     Thought,
     Tokens,
-    Told,
-    ToolAnswered,
     ToolCalled,
     ToolDenied,
+    ToolResult,
+    UnparsedLine,
     UsageReported,
 )
 

@@ -38,7 +38,6 @@ class IterationStarted(BaseEvent, frozen=True):
     instructions: str = ""
     status_instructions: str = ""
     system_prompt: str = ""
-    prompt_bytes: int = 0
     resumes: str = ""
     notes: int = 0
     report_id: str = ""
@@ -128,7 +127,7 @@ class IterationFinished(BaseEvent, frozen=True):
 
 class ReviewFinished(BaseEvent, frozen=True):
     """The review's verdict: verified, incomplete, invalid (its report cannot be trusted) or unheld (it could not run,
-    for the reason in `outcome`). `project` identifies the state of the project that it saw."""
+    for the reason in `outcome`)."""
 
     verdict: str
     summary: str = ""
@@ -140,14 +139,12 @@ class ReviewFinished(BaseEvent, frozen=True):
     tokens: Tokens = Tokens()
     requirements: tuple[JudgedRequirement, ...] = ()
     cost_is_lower_bound: bool = False
-    project: str = ""
 
 
 class OneOffCallStarted(BaseEvent, frozen=True):
     """A one-off call began: `purpose` is setup, edit or validate."""
 
     purpose: Purpose
-    prompt_bytes: int = 0
 
 
 class OneOffCallFinished(BaseEvent, frozen=True):
@@ -170,15 +167,14 @@ class OneOffCallFinished(BaseEvent, frozen=True):
 
 class SnapshotTaken(BaseEvent, frozen=True):
     """One id for the whole project: `tree`, held by `ref`. Number 0 is the state before the first iteration; any other
-    is what that iteration left, or what the next one begins with if checks or tests ran in between. `how` is git, or
-    store (a repository of our own); `head` and `branch` are the repository's, empty where there is none."""
+    is what that iteration left, or what the next one begins with if checks or tests ran in between. `head` and `branch`
+    are the repository's, empty where there is none."""
 
     number: int
     tree: str
     ref: str = ""
     head: str = ""
     branch: str = ""
-    how: str = ""
 
 
 class Changes(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -189,7 +185,6 @@ class Changes(msgspec.Struct, frozen=True, omit_defaults=True):
     modified: int = 0
     deleted: int = 0
     commits: int = 0
-    head: str = ""
     how: str = ""
     files: tuple[str, ...] = ()
 
@@ -220,14 +215,12 @@ class TestCounts(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class WorkMeasured(BaseEvent, frozen=True):
     """What iteration `number` did. `changes` and `tests` are None where they are not known. `progress` names what
-    moved: commits, files, tests and, in plan mode, plan. `notes`: TODO.md or a file in Claude's folder changed, which
-    is no work, but does not contradict a report of work either."""
+    moved: commits, files, tests and, in plan mode, plan."""
 
     number: int
     changes: Changes | None = None
     tests: TestCounts | None = None
     progress: tuple[str, ...] = ()
-    notes: bool = False
 
 
 class PlanRead(BaseEvent, frozen=True):

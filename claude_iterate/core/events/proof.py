@@ -40,7 +40,6 @@ class ChecksPassed(BaseEvent, frozen=True):
     `project` identifies its state. Everything but the output of each check is kept; `digest` is that of their commands.
     `review_waits`: Claude cannot be called now."""
 
-    claim: int
     digest: str
     checks: tuple[CheckFinished, ...] = ()
     project: str = ""
@@ -100,16 +99,14 @@ class ReviewStarted(BaseEvent, frozen=True):
     """A review began: Claude checks with fresh context whether the work is really done."""
 
     depth: str
-    prompt_bytes: int = 0
 
 
 class VerificationFinished(BaseEvent, frozen=True):
     """The result of the proof. `findings` goes into the next prompt; `tree` is git's name for what was proven;
     `known_by` says what the proof rests on: checks, review or checks_and_review. `flaky` are checks with a different
     result than before, although nothing changed; `changes` are those to what defines the proof since the run began.
-    `detail` is the first thing that the review misses, or the last line that the first failed check printed; `wavered`:
-    the review says yes after saying no, and nothing changed in between. `advice` is for a user whose check
-    itself may be wrong."""
+    `detail` is the first thing that the review misses, or the last line that the first failed check printed; `advice`
+    is for a user whose check itself may be wrong."""
 
     claim: int
     passed: bool
@@ -119,5 +116,4 @@ class VerificationFinished(BaseEvent, frozen=True):
     flaky: tuple[str, ...] = ()
     changes: tuple[ProofChange, ...] = ()
     detail: str = ""
-    wavered: bool = False
     advice: str = ""

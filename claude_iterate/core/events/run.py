@@ -140,12 +140,11 @@ class Streaks(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Waiting(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The wait under way and what waits depend on. `began` and `ends` are on the run's own clock, which cannot be set
-    back; `waits` and `waited` count the waits in a row and their planned seconds; `calls` are the moments of recent
-    calls of Claude; until `hours_waived` (epoch seconds) the user does not want `limits.hours` to be kept."""
+    """The wait under way and what waits depend on. `ends` is on the run's own clock, which cannot be set back; `waits`
+    and `waited` count the waits in a row and their planned seconds; `calls` are the moments of recent calls of Claude;
+    until `hours_waived` (epoch seconds) the user does not want `limits.hours` to be kept."""
 
     wait: WaitStarted | None = None
-    began: float = 0.0
     ends: float = 0.0
     waits: int = 0
     waited: float = 0.0
@@ -157,13 +156,11 @@ class Waiting(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Verification(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The proof under way: how it began, the checks that have run since, and what the review said. `wavered`: the
-    review says yes after saying no, and nothing changed in between."""
+    """The proof under way: how it began, the checks that have run since, and what the review said."""
 
     started: VerificationStarted
     checks: tuple[CheckFinished, ...] = ()
     review: ReviewFinished | None = None
-    wavered: bool = False
 
 
 class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -244,21 +241,18 @@ class HookState(msgspec.Struct, frozen=True, omit_defaults=True):
 class Carried(msgspec.Struct, frozen=True, omit_defaults=True):
     """What earlier runs of the workspace hand on, so that the newest journal alone gives the totals. `changes` to what
     defines the proof stand until they are undone or accepted; `refuses`: until then no claim holds. `calls` are the
-    moments of Claude's calls within the last hour. `replaced`: the instructions were replaced during a run without a
-    proof; their identity before and after. `report` is the last report without a claim: how far the work is when the
-    run begins."""
+    moments of Claude's calls within the last hour. `report` is the last report without a claim: how far the work is
+    when the run begins."""
 
     iterations: int = 0
     cost_usd: float = 0.0
     runs: int = 0
     findings: str = ""
-    results: dict[str, CheckResult] = {}
     cost_is_lower_bound: bool = False
     changes: tuple[ProofChange, ...] = ()
     refuses: bool = False
     breaker: Breaker = Breaker()
     calls: tuple[float, ...] = ()
-    replaced: tuple[str, ...] = ()
     report: Status | None = None
 
 
@@ -357,8 +351,7 @@ class RunFinished(BaseEvent, frozen=True):
     defines the proof was changed). `about_claim` says what matters about the last claim of completion: that it was not
     checked or did not hold, or what the report adds. `changes` are those to what defines the proof since the run began.
     `tripped` says why the breaker ended the run. `task` identifies the instructions at the end. `duration` includes the
-    killed run that this one continued. `replaced` are the identities of the instructions before and after, if they were
-    replaced and no proof covers them."""
+    killed run that this one continued."""
 
     reason: Reason
     detail: str = ""
@@ -374,4 +367,3 @@ class RunFinished(BaseEvent, frozen=True):
     changes: tuple[ProofChange, ...] = ()
     tripped: str = ""
     task: str = ""
-    replaced: tuple[str, ...] = ()

@@ -20,7 +20,6 @@ class WaitStarted(BaseEvent, frozen=True):
     until: float
     detail: str = ""
     window: str = ""
-    attempt: int = 1
 
 
 class WaitEnded(BaseEvent, frozen=True):

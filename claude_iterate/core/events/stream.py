@@ -42,8 +42,7 @@ class Denial(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SessionOpened(BaseEvent, frozen=True):
-    """Claude introduced itself. `by_schema`: it has a schema for its answer; `cwd` is the folder that it works in,
-    `tools` are the first of its tools."""
+    """Claude introduced itself. `by_schema`: it has a schema for its answer; `cwd` is the folder that it works in."""
 
     session: str = ""
     model: str = ""
@@ -52,10 +51,9 @@ class SessionOpened(BaseEvent, frozen=True):
     problems: tuple[str, ...] = ()
     by_schema: bool = False
     cwd: str = ""
-    tools: tuple[str, ...] = ()
 
 
-class Said(BaseEvent, frozen=True):
+class AssistantText(BaseEvent, frozen=True):
     """Text by the model, or (with `error`, its kind) an error message that Claude Code presents as the model's text."""
 
     text: str
@@ -72,7 +70,7 @@ class Thought(BaseEvent, frozen=True):
     cut: int = 0
 
 
-class Told(BaseEvent, frozen=True):
+class PromptSent(BaseEvent, frozen=True):
     """Text given to the model during a session: a sub-agent's task, an interruption, a summary."""
 
     text: str
@@ -120,7 +118,7 @@ def request_of(values: dict[str, Any]) -> str:
     return telling(values)[1][:_LONGEST_REQUEST]
 
 
-class ToolAnswered(BaseEvent, frozen=True):
+class ToolResult(BaseEvent, frozen=True):
     """A tool's result. `name` is the tool's, found by the id; `facts` is Claude Code's structured result, which the
     journal leaves out."""
 
@@ -204,7 +202,7 @@ class ResultReported(BaseEvent, frozen=True):
     session, where that is another sum. `untold`: it names no cost that can be read. `signs` are its words for the kind
     of a failure (`api_error`, `api_error_type`, `terminal_reason`). `malformed`: it does not say whether it is an
     error, so it counts as one. `structured` is the answer in our schema, None if there is none; the journal leaves it
-    out. One that is far too large is refused, and only its size is kept, in `refused_bytes`."""
+    out."""
 
     subtype: str = ""
     is_error: bool = False
@@ -220,13 +218,11 @@ class ResultReported(BaseEvent, frozen=True):
     untold: bool = False
     cut: int = 0
     structured: dict[str, Any] | None = None
-    refused_bytes: int = 0
     session_cost_usd: float = 0.0
     session_tokens: Tokens = Tokens()
     signs: tuple[str, ...] = ()
     malformed: bool = False
     duration_ms: int = 0
-    duration_api_ms: int = 0
 
     @property
     def of_session(self) -> tuple[float, Tokens]:
@@ -244,7 +240,7 @@ class UsageReported(BaseEvent, frozen=True):
     cost_usd: float = 0.0
 
 
-class GarbageSeen(BaseEvent, frozen=True):
+class UnparsedLine(BaseEvent, frozen=True):
     """A line of output that is not an event: kept, shown, never fatal."""
 
     text: str
@@ -257,9 +253,9 @@ class ErrorPrinted(BaseEvent, frozen=True):
     text: str
 
 
-WordsEvent = Said | Thought | Told
-ToolEvent = ToolCalled | ToolAnswered | ToolDenied | TaskStarted | TaskEnded | TasksListed
+WordsEvent = AssistantText | Thought | PromptSent
+ToolEvent = ToolCalled | ToolResult | ToolDenied | TaskStarted | TaskEnded | TasksListed
 ServiceEvent = ApiRetried | LimitReported | ContextCompacted | UsageReported
 StreamEvent = (
-    SessionOpened | WordsEvent | ToolEvent | ServiceEvent | AgentNoted | ResultReported | GarbageSeen | ErrorPrinted
+    SessionOpened | WordsEvent | ToolEvent | ServiceEvent | AgentNoted | ResultReported | UnparsedLine | ErrorPrinted
 )

@@ -98,7 +98,7 @@ def _on_tool_called(now: Call, event: events.ToolCalled, elapsed: float) -> Call
     return replace(now, open_tools=opened, tools=now.tools + 1, last_tool=event, rejected=None, retrying=False)
 
 
-def _on_tool_answered(now: Call, event: events.ToolAnswered, _elapsed: float) -> Call:
+def _on_tool_result(now: Call, event: events.ToolResult, _elapsed: float) -> Call:
     identity = event.id
     opened = tuple([tool for tool in now.open_tools if tool[0].id != identity])
     if not event.is_error and not now.tool_error:
@@ -109,7 +109,7 @@ def _on_tool_answered(now: Call, event: events.ToolAnswered, _elapsed: float) ->
     return replace(now, open_tools=opened, tool_error="" if failed and failed == now.failed else now.tool_error)
 
 
-def _on_said(now: Call, event: events.Said, _elapsed: float) -> Call:
+def _on_assistant_text(now: Call, event: events.AssistantText, _elapsed: float) -> Call:
     if event.error:
         return replace(now, error_said=event.text, error_sort=event.error)
     if event.parent:
@@ -117,7 +117,7 @@ def _on_said(now: Call, event: events.Said, _elapsed: float) -> Call:
     return replace(now, said=now.said + len(event.text) + event.cut, rejected=None, retrying=False)
 
 
-def _on_answer(now: Call, _event: events.Said | events.Thought, _elapsed: float) -> Call:
+def _on_answer(now: Call, _event: events.AssistantText | events.Thought, _elapsed: float) -> Call:
     return replace(now, rejected=None, retrying=False) if now.in_doubt else now
 
 
@@ -131,7 +131,7 @@ def _on_result_reported(now: Call, event: events.ResultReported, elapsed: float)
     # The cost is the process's, so it never falls; a result without a cost takes nothing back.
     if now.result is not None and now.result.cost_usd > event.cost_usd:
         event = replace(event, cost_usd=now.result.cost_usd)
-    if now.result is not None and event.structured is None and not event.refused_bytes:
+    if now.result is not None and event.structured is None:
         event = replace(event, structured=now.result.structured)  # what comes after an answer does not take it back
     return replace(now, usage=usage, result=event, result_at=elapsed)
 
@@ -178,8 +178,8 @@ def _on_limit_reported(now: Call, event: events.LimitReported, _elapsed: float) 
 
 _STEPS: dict[type, Callable[[Call, Any, float], Call]] = {
     events.ToolCalled: _on_tool_called,
-    events.ToolAnswered: _on_tool_answered,
-    events.Said: _on_said,
+    events.ToolResult: _on_tool_result,
+    events.AssistantText: _on_assistant_text,
     events.Thought: _on_answer,
     events.ApiRetried: lambda now, _event, _elapsed: now if now.retrying else replace(now, retrying=True),
     events.ResultReported: _on_result_reported,

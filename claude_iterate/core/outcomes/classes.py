@@ -6,14 +6,17 @@ a model that writes "rate limit" has not met one. What shows the sort of a failu
 
 from __future__ import annotations
 
+import contextlib
+import re
 from collections.abc import Callable
+from datetime import datetime
 
 import msgspec
 
 from claude_iterate.core.events import IterationFinished, Outcome
 from claude_iterate.core.events.enums import Cause, Kind
 from claude_iterate.core.formats import duration, shorten
-from claude_iterate.core.outcomes import denials, reset_times
+from claude_iterate.core.outcomes import denials
 from claude_iterate.core.outcomes.evidence import Evidence
 
 
@@ -80,8 +83,7 @@ def _is_ok(evidence: Evidence) -> bool:
 
 
 def _is_denied(evidence: Evidence) -> bool:
-    result = evidence.call.result
-    return not evidence.has_failed and result is not None and bool(result.denials) and not evidence.wrote_status
+    return not evidence.has_failed and bool(evidence.denials) and not evidence.wrote_status
 
 
 CLASSES: tuple[Class, ...] = (
@@ -122,7 +124,8 @@ CLASSES: tuple[Class, ...] = (
     Class(
         Kind.BILLING,
         "The account cannot pay or may not: waiting does not help.",
-        "Add credit, or log in with a subscription: claude /login",
+        "Add credit or turn on extra usage, choose another `claude.model`, ask who manages the account, or log in with"
+        " another one: claude /login",
         _cannot_pay,
     ),
     Class(
@@ -134,7 +137,7 @@ CLASSES: tuple[Class, ...] = (
     Class(
         Kind.AUTH,
         "Claude is not logged in.",
-        "Log in: run `claude` and type /login; for servers: claude setup-token",
+        "Log in: run `claude` and type /login; for servers: claude setup-token; with a key: check ANTHROPIC_API_KEY",
         _shows(Kind.AUTH),
     ),
     Class(
@@ -205,41 +208,23 @@ def is_done_again(ended: IterationFinished) -> bool:
     return kind in RETRIED and (kind == Kind.REBOOTED or not claims)
 
 
-_BETTER_ADVICE = (
-    (
-        {Kind.CONFIG, Kind.AUTH},
-        "cannot be used with root",
-        "Run as another user, or set IS_SANDBOX=1 in `claude.env` if this machine is a sandbox.",
-    ),
-    (
-        {Kind.BILLING},
-        "extra usage is required",
-        "Turn on extra usage for the account, or choose another model: `claude.model` (run: --model NAME)",
-    ),
-    (
-        {Kind.BILLING},
-        _DISABLED_BY_ADMIN,
-        "Ask who manages the account to allow it, or log in with another one: claude /login",
-    ),
-    (
-        {Kind.AUTH},
-        "api key",
-        "Check ANTHROPIC_API_KEY in the environment or in `claude.env`, or unset it to use your login.",
-    ),
-)
-"""For failures of these kinds whose words match."""
+LONGEST = 8 * 86400.0
+"""The longest window is a week; a reset further away than this is a mistake."""
+JUST_PASSED = 900.0
+"""The message was on its way, and enforcement lags behind the time that it names."""
+_REGAINED = re.compile(r"regain access on (\d{4}-\d\d-\d\d) at (\d\d:\d\d) UTC")
+_ROOT = "cannot be used with root"
+_ADVICE_FOR_ROOT = "Run as another user, or set IS_SANDBOX=1 in `claude.env` if this machine is a sandbox."
 
 
 def classify(evidence: Evidence) -> Outcome:
     """The first class that holds, with Claude's own words."""
     found = next(row for row in CLASSES if row.holds(evidence))
-    better = (text for kinds, words, text in _BETTER_ADVICE if found.kind in kinds and evidence.mentions(words))
-    advice = next(better, found.advice)
+    advice = _ADVICE_FOR_ROOT if found.kind == Kind.CONFIG and evidence.mentions(_ROOT) else found.advice
     allowed_by: tuple[tuple[str, str], ...] = ()
-    denied = evidence.call.result.denials if evidence.call.result is not None else ()
-    if denied and found.kind in {Kind.DENIED, Kind.OK, Kind.MAX_TURNS}:
-        remedy = denials.find_remedy(denied, evidence.granted)
-        advice, allowed_by = denials.advice(denied, remedy, evidence.granted), denials.options(remedy)
+    if evidence.denials and found.kind in {Kind.DENIED, Kind.OK, Kind.MAX_TURNS}:
+        remedy = denials.find_remedy(evidence.denials, evidence.granted)
+        advice, allowed_by = denials.advice(evidence.denials, remedy, evidence.granted), denials.options(remedy)
     resets_at, window = _find_reset(evidence) if found.kind == Kind.USAGE_LIMIT else (None, "")
     throttled = found.kind == Kind.TRANSIENT and evidence.is_throttled
     message = _message(found, evidence)
@@ -247,18 +232,27 @@ def classify(evidence: Evidence) -> Outcome:
 
 
 def _find_reset(evidence: Evidence) -> tuple[float | None, str]:
-    """When the limit ends, from the structured event first, then from the words; and which window it is."""
-    limit = evidence.call.rejected
-    moment = reset_times.plausible(limit.resets_at, evidence.now) if limit else None
-    moment = moment or reset_times.reset_in(evidence.words, evidence.now, evidence.zones)
-    return moment, limit.window if limit else ""
+    """When the limit ends, and which window it is. Claude Code's event says it; the limits of an API key are announced
+    in words alone. Without a moment the run probes with growing pauses."""
+    limit, moment = evidence.call.rejected, None
+    if found := _REGAINED.search(evidence.words):
+        with contextlib.suppress(ValueError):
+            moment = datetime.fromisoformat(f"{found[1]}T{found[2]}Z").timestamp()
+    if limit is not None:
+        moment = plausible(limit.resets_at, evidence.now) or moment
+    return plausible(moment, evidence.now), limit.window if limit is not None else ""
+
+
+def plausible(moment: float | None, now: float) -> float | None:
+    """An epoch that can be a reset, or None. One that has just passed is a reset too."""
+    return moment if moment is not None and now - JUST_PASSED < moment <= now + LONGEST else None
 
 
 def _message(found: Class, evidence: Evidence) -> str:
     if found.kind in {Kind.OK, Kind.MAX_TURNS, Kind.INTERRUPTED, Kind.SKIPPED, Kind.REBOOTED}:
         return ""
-    if found.kind == Kind.DENIED and evidence.call.result is not None:
-        return "not allowed: " + ", ".join(denials.missing_permissions(evidence.call.result.denials))
+    if found.kind == Kind.DENIED:
+        return "not allowed: " + ", ".join(denials.missing_permissions(evidence.denials))
     if evidence.call.cut is not None and _took_too_long(evidence):
         doing = f" ({evidence.call.cut.doing})" if evidence.call.cut.doing else ""
         verb = "silent for" if evidence.call.cut.cause == Cause.IDLE else "ran for"

@@ -13,9 +13,7 @@ import msgspec
 
 from claude_iterate.core.events import Denial
 from claude_iterate.core.formats import one_line, shorten
-from claude_iterate.core.shell.commands import SimpleCommand, simple_commands
-from claude_iterate.core.shell.permission_rules import inner_words, is_allowed, needs_no_rule, rules_for
-from claude_iterate.core.shell.programs import EDITS
+from claude_iterate.core.outcomes.command_rules import commands_in, is_allowed, rules_for, started_by
 
 FOR_ONE_RUN = "Or for one run: "
 """Begins the line of advice on a denial that changes no setting."""
@@ -23,6 +21,10 @@ _EDITING = "acceptEdits"
 _WRITING_MODES = frozenset({_EDITING, "bypassPermissions", "auto"})
 """Modes in which files of the project can be written."""
 _EDITORS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
+_EDITS = frozenset({"touch", "mkdir", "rmdir", "cp", "mv", "rm"})
+"""Programs that the mode acceptEdits allows within the project."""
+_LOOKS = frozenset({"cd", "ls", "cat", "head", "tail", "grep", "echo", "printf", "wc", "pwd", "test", "["})
+"""The most common programs that no one needs a rule for."""
 _HOPELESS_TYPES = frozenset({"safetyCheck", "classifier", "hook", "rule"})
 """Types of reasons that no rule lifts. `other`, `mode` and `asyncAgent` stand for several sorts of them."""
 _HOPELESS = re.compile(
@@ -32,12 +34,12 @@ _HOPELESS = re.compile(
 )
 """How Claude Code words a refusal that no rule lifts."""
 _PATH = re.compile(
-    r"'(?P<path>/[^']*)' (was blocked\. For security, Claude Code may only (?P<verb>[a-z]+)"
-    r"|needs approval\. The path is (?P<where>inside|outside) the working directories)"
+    r"'(?P<path>/[^']*)' (?:needs approval\. The path is"
+    r"|was blocked\. For security, Claude Code may only (?P<verb>[a-z]+))"
 )
 """How it names the path of a command that it is about: before 2.1.302 with the verb; since then so only where nothing
 is written."""
-_WRITES = frozenset({"write", "create", "copy", "move", "remove", "edit"})
+_WRITES = frozenset({None, "write", "create", "copy", "move", "remove", "edit"})
 _PARTS = re.compile(r"following parts? requires? approval: (?P<parts>.*)")
 _SAID_KEPT = 500
 
@@ -69,18 +71,13 @@ def missing_permissions(denials: tuple[Denial, ...]) -> tuple[str, ...]:
 
 
 def _missing(denial: Denial) -> list[str]:
-    """The rules for a command, the kind of a refusal that no rule lifts, else the tool."""
+    """The first rule for each command, the kind of a refusal that no rule lifts, else the tool."""
     if _is_hopeless(denial):
         return [f"{denial.tool} ({_reason(denial)})"]
     if denial.tool != "Bash":
         return [denial.tool]
     commands = _denied_commands(denial)
-    others = [command for command in commands if command.words[0] not in EDITS]
-    if commands and not others:
-        return [f"Bash ({command.words[0]})" for command in commands]
-    rules = [(command, rules_for(command)) for command in others]
-    narrow = [offered[0] for _, offered in rules if offered]
-    return narrow or [f"Bash ({_name(command)})" for command, offered in rules if offered is None] or ["Bash"]
+    return [next(iter(rules_for(words)), f"Bash ({_name(words)})") for words in commands] or ["Bash"]
 
 
 def find_remedy(denials: tuple[Denial, ...], granted: Granted) -> Remedy:
@@ -130,19 +127,20 @@ def _remedy(denial: Denial, granted: Granted) -> Remedy:
     if _is_hopeless(denial):
         return Remedy(hopeless=(f"Claude Code refuses {_request(denial)} ({_reason(denial)}).",))
     about = _PATH.search(denial.said)
-    path = about["path"] if about is not None else denial.detail if denial.tool in _EDITORS else ""
-    if _is_in_checkout(path, granted):
+    edits = about is not None or denial.tool in _EDITORS
+    path = about["path"] if about is not None else denial.detail
+    may_edit = granted.mode in _WRITING_MODES
+    if edits and _is_in_checkout(path, granted):
         return Remedy(hopeless=(f"{path} is in your checkout; the run works in {granted.roots[0]}.",))
-    if about is not None:
-        inside = about["where"] == "inside" or (not about["where"] and _is_inside(about["path"], granted))
-        writes = about["verb"] is None or about["verb"] in _WRITES
-        return _remedy_for_path(denial, granted, about["path"], inside, writes)
-    if denial.tool == "Bash":
+    if about is not None and about["verb"] not in _WRITES:
+        return Remedy(hopeless=(f"{_request(denial)} leaves the project ({path}).",))
+    if edits and _is_inside(path, granted) and (about is None or not may_edit):
+        if about is not None:
+            return _remedy_for_commands(denial, granted, _EDITING)
+        return _no_remedy(denial) if may_edit else Remedy(_EDITING)
+    if denial.tool == "Bash" and not edits:
         return _remedy_for_commands(denial, granted)
-    if denial.tool in _EDITORS and _is_inside(denial.detail, granted):
-        is_set = granted.mode in _WRITING_MODES or denial.tool in granted.tools
-        return _no_remedy(denial) if is_set else Remedy(_EDITING)
-    rule = _rule_for_tool(denial)
+    rule = f"Edit(/{path})" if edits else _rule_for_tool(denial)
     return Remedy(rules=(rule,)) if rule and not is_allowed(rule, granted.tools) else _no_remedy(denial)
 
 
@@ -150,55 +148,41 @@ def _is_hopeless(denial: Denial) -> bool:
     return denial.why in _HOPELESS_TYPES or _HOPELESS.search(denial.said) is not None
 
 
-def _remedy_for_path(denial: Denial, granted: Granted, path: str, inside: bool, writes: bool) -> Remedy:
-    """A command that touches a path: within the project the mode allows that; elsewhere only a file can be allowed."""
-    if inside and granted.mode not in _WRITING_MODES:
-        return _remedy_for_commands(denial, granted, mode=_EDITING)
-    rule = f"Edit(/{path})"
-    if writes and not is_allowed(rule, granted.tools):
-        return Remedy(rules=(rule,))
-    return Remedy(hopeless=(f"{_request(denial)} leaves the project ({path}).",))
-
-
 def _remedy_for_commands(denial: Denial, granted: Granted, mode: str = "") -> Remedy:
     """The mode where one of its commands edits files of the project, and rules for all others."""
     found, hopeless = [], []
-    commands = _denied_commands(denial)
-    for command, after in zip(commands, [*commands[1:], None], strict=False):
-        if command.words[0] in EDITS and granted.mode not in _WRITING_MODES:
+    for words in _denied_commands(denial):
+        program = started_by(words)[0]
+        if program in _EDITS and granted.mode not in _WRITING_MODES:
             mode = _EDITING
+        elif mode and program in _LOOKS:
             continue
-        if mode and needs_no_rule(command):
-            continue
-        rules = rules_for(command)
-        if rules is None:
-            hopeless.append(f"`{_name(command)}` can run anything, so no rule for it is narrow.")
-        elif not (command.feeds and after is not None and rules_for(after) is None):
+        elif rules := rules_for(words):
             found += [rule for rule in rules if not is_allowed(rule, granted.tools)]
+        else:
+            hopeless.append(f"one for `{_name(words)}` would allow too much.")
     if found or hopeless or mode:
         return Remedy(mode, tuple(dict.fromkeys(found)), tuple(hopeless))
     return _no_remedy(denial)
 
 
-def _denied_commands(denial: Denial) -> list[SimpleCommand]:
-    """The commands of the line that need a rule: those that Claude Code named, else all that do more than read."""
-    commands = simple_commands(denial.detail)
+def _denied_commands(denial: Denial) -> list[list[str]]:
+    """The commands of the line that need a rule: those that Claude Code named, else all but the most common ones."""
+    commands = [words for words in commands_in(denial.detail) if started_by(words)]
     parts = _PARTS.search(denial.said)
     if parts is not None and len(denial.said) < _SAID_KEPT:
-        named = [command for command in commands if command.source in parts["parts"]]
+        named = [words for words in commands if " ".join(words) in parts["parts"]]
         if named:
             return named
-    return [command for command in commands if not needs_no_rule(command)] or commands[:1]
+    return [words for words in commands if started_by(words)[0] not in _LOOKS] or commands[:1]
 
 
-def _name(command: SimpleCommand) -> str:
-    return " ".join(inner_words(command)[:2])
+def _name(words: list[str]) -> str:
+    return " ".join(started_by(words)[:2])
 
 
 def _rule_for_tool(denial: Denial) -> str:
     """For a file a rule with its path, for a page one with its host, for other tools their name."""
-    if denial.tool in _EDITORS:
-        return f"Edit(/{denial.detail})"
     if denial.tool == "Read" and denial.detail.startswith("/"):
         return f"Read(/{denial.detail})"
     if denial.tool == "WebFetch" and "://" in denial.detail:

@@ -13,10 +13,10 @@ import re
 
 import msgspec
 
+from claude_iterate.core.events import Denial
 from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.outcomes.call import Call
 from claude_iterate.core.outcomes.denials import Granted
-from claude_iterate.core.outcomes.reset_times import Zones, utc_only
 
 _LOOKED_THROUGH = 4000
 _PATIENCE = 1.0
@@ -92,7 +92,6 @@ class Evidence(msgspec.Struct, frozen=True):
     call: Call
     wrote_status: bool = False
     now: float = 0.0
-    zones: Zones = utc_only
     patterns: tuple[str, ...] = ()
     granted: Granted = Granted()
 
@@ -131,6 +130,11 @@ class Evidence(msgspec.Struct, frozen=True):
     def status(self) -> int | None:
         """The HTTP status Claude reported, if any."""
         return self.call.result.api_error_status if self.call.result else None
+
+    @property
+    def denials(self) -> tuple[Denial, ...]:
+        """The tool calls that were not allowed, by the result."""
+        return self.call.result.denials if self.call.result is not None else ()
 
     @property
     def has_failed(self) -> bool:

@@ -64,7 +64,7 @@ def _last_block(message: str) -> tuple[dict[str, str] | None, bool]:
     fields: dict[str, str] | None = None
     is_last = True
     for _, line in outside_fences(message):
-        words = "" if _is_code(line) else line.strip()
+        words = "" if line.startswith(("    ", "\t", " \t", "  \t", "   \t")) else line.strip()
         if words == _BEGIN:
             fields = {}
         elif words == _END and fields is not None:
@@ -74,11 +74,6 @@ def _last_block(message: str) -> tuple[dict[str, str] | None, bool]:
         elif fields is None and line.strip():
             is_last = False
     return found, is_last and fields is None
-
-
-def _is_code(line: str) -> bool:
-    """By Markdown's rule: a tab or four blanks."""
-    return line.startswith("    ") or line[:4].expandtabs(4).startswith("    ")
 
 
 def from_boxes(text: str) -> Status | None:

@@ -1,13 +1,13 @@
 """The tasks of a plan in Markdown, as people and agents write them: boxes in lists, and numbered headings.
 
 A box is a task: open, `[~]` under way, `[x]` done. A heading such as `### 1.2 Parser` is one, done with a check mark,
-unless there are boxes below it. What stands in code is an example.
+unless there are boxes below it. What stands in a fence is an example.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -24,7 +24,6 @@ _CHECK_MARKS = "✅✓✔☑"
 _REFERENCES = re.compile(r"\(\s*refs?\s*:\s*([^()]*(?:\([^()]*\)[^()]*)*)\)", re.IGNORECASE)
 _FENCE = re.compile(r"^[\s>]*(?:(`{3,})([^`]*)|(~{3,})(.*))$")
 """The marks of a fence, and what follows them. Backquotes after backquotes are code within a line, not a fence."""
-_ITEM = re.compile(r"^[\s>]*(?:[-*+]|\d{1,9}[.)])(?:\s|\[|$)")
 
 
 class Task(msgspec.Struct, frozen=True):
@@ -40,25 +39,11 @@ _Heading = tuple[int, int, Task]
 """A heading's rank, how many boxes stand before it, and what it would be as a task."""
 
 
-class Counts(msgspec.Struct, frozen=True):
-    """How many tasks there are in each state, and how many name no specification."""
-
-    open: int = 0
-    doing: int = 0
-    done: int = 0
-    without_refs: int = 0
-
-    @property
-    def all(self) -> int:
-        """All tasks."""
-        return self.open + self.doing + self.done
-
-
 def tasks_in(text: str) -> list[Task]:
     """The tasks of one file, in order."""
     tasks: list[Task] = []
     headings: list[_Heading] = []
-    for number, line in outside_code(text):
+    for number, line in outside_fences(text):
         task = _box(line, number)
         if task is not None:
             tasks.append(task)
@@ -72,18 +57,8 @@ def tasks_in(text: str) -> list[Task]:
 
 def boxes_in(text: str) -> list[Task]:
     """The boxes of a list alone, as in TODO.md, where a heading is a heading."""
-    found = (_box(line, number) for number, line in outside_code(text))
+    found = (_box(line, number) for number, line in outside_fences(text))
     return [task for task in found if task is not None]
-
-
-def count_tasks(tasks: Iterable[Task]) -> Counts:
-    """How many there are of each."""
-    counts = {OPEN: 0, DOING: 0, DONE: 0}
-    bare = 0
-    for task in tasks:
-        counts[task.state] += 1
-        bare += not task.refs
-    return Counts(counts[OPEN], counts[DOING], counts[DONE], bare)
 
 
 def fingerprint(texts: Sequence[str]) -> str:
@@ -126,26 +101,6 @@ def _references(text: str) -> tuple[str, ...]:
     if found is None:
         return ()
     return tuple(part.strip().strip("`") for part in found[1].split(",") if part.strip().strip("`"))
-
-
-def outside_code(text: str) -> Iterator[tuple[int, str]]:
-    """The lines, with their numbers from 1, that stand neither in a fence nor in a block of indented code. Such a block
-    comes after an empty line and not within a list, where the same indentation means a nested item."""
-    in_list = in_code = False
-    after_blank = True
-    for number, line in outside_fences(text):
-        if not line.strip():
-            after_blank = True
-            continue
-        indented = line.startswith(("    ", "\t", " \t", "  \t", "   \t"))
-        in_code = indented and not in_list and (after_blank or in_code)
-        if _ITEM.match(line) and not in_code:
-            in_list = True
-        elif not indented and (after_blank or line.startswith("#")) and not line.startswith((" ", ">")):
-            in_list = False
-        after_blank = False
-        if not in_code:
-            yield number, line
 
 
 def outside_fences(text: str) -> Iterator[tuple[int, str]]:

@@ -86,8 +86,9 @@ class _Answer(msgspec.Struct, frozen=True):
     findings: list[_Finding]
 
 
-SCHEMA = json.dumps(schema_of(_Answer))
-"""What Claude Code holds the reviewer's answer to."""
+def schema() -> str:
+    """What Claude Code holds the reviewer's answer to."""
+    return json.dumps(schema_of(_Answer))
 
 
 class JudgedRequirement(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -166,15 +167,9 @@ def _pieces(text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _without_comments(text: str) -> str:
-    """A pattern would look for the end of each comment again where there is none."""
-    kept = []
-    while True:
-        before, opened, rest = text.partition("<!--")
-        _, closed, after = rest.partition("-->")
-        kept.append(before)
-        if not opened or not closed:
-            return "".join([*kept, opened, rest])
-        text = after
+    """Only up to the last end of a comment: there is none behind it that the pattern would look for in vain."""
+    before, end, after = text.rpartition("-->")
+    return re.sub(r"<!--.*?-->", "", before + end, flags=re.DOTALL) + after
 
 
 def judge(document: Mapping[str, Any], asked: Sequence[Requirement]) -> Review:

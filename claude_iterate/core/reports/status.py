@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from claude_iterate.core.foreign_json import decode_written
+from claude_iterate.core.foreign_json import decode_written, number
 
 LARGEST = 1024 * 1024
 """A report over this many bytes is refused: it is not a report."""
@@ -97,11 +97,9 @@ def _read_fields(document: dict[str, Any]) -> Reading:
     problems: list[str] = []
     completed, total = _progress(document.get("progress"), problems)
     blocked = document.get("blocked")
-    blockers = document.get("blockers")
-    if blockers is None:
-        blockers = []
-    elif isinstance(blockers, str):
-        blockers = [blockers] if blockers.strip() else []
+    blockers = document.get("blockers") or []
+    if isinstance(blockers, str):
+        blockers = [blockers]
     elif not isinstance(blockers, list):
         problems.append("`blockers` must be a list of strings")
         blockers = []
@@ -155,9 +153,8 @@ def _progress(value: Any, problems: list[str]) -> tuple[int | None, int | None]:
 
 def _is_count(value: Any) -> bool:
     """A JSON number with an integer value; 3.0 is accepted, true is not."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return 0 <= value < 1e12 and float(value).is_integer()
+    found = number(value)
+    return found is not None and 0 <= found < 1e12 and found.is_integer()
 
 
 def iteration_id(number: int, random: bytes) -> str:

@@ -54,8 +54,9 @@ class _Answer(msgspec.Struct, frozen=True):
     changes: list[str]
 
 
-SCHEMA = json.dumps(schema_of(_Answer))
-"""What Claude Code holds the answer to."""
+def schema() -> str:
+    """What Claude Code holds the answer to."""
+    return json.dumps(schema_of(_Answer))
 
 
 class Validation(msgspec.Struct, frozen=True):

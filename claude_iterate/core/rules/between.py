@@ -25,14 +25,11 @@ Between = Callable[[RunState, Facts], Verdict | None]
 def workspace_is_gone(state: RunState, facts: Facts) -> Verdict | None:
     """The workspace's folder was deleted, renamed or moved, or another workspace was put in its place:
     **agent_failed**."""
-    how = "It was deleted, renamed or moved during the run, perhaps by Claude or by a check."
-    if facts.workspace_gone:
-        gone = f"The workspace's folder is gone: {facts.workspace_gone}"
-        return Finish("agent_failed", gone, f"{how} Restore it.", gone, facts.command_line.command("list"))
-    if facts.workspace_replaced:
-        other = f"The workspace's folder was replaced by another one: {facts.workspace_replaced}"
-        return Finish("agent_failed", other, f"{how} The next run works with the new one.", other)
-    return None
+    if not facts.workspace_gone:
+        return None
+    gone = f"The workspace's folder is gone, or another one stands in its place: {facts.workspace_gone}"
+    advice = "It was deleted, renamed or moved during the run, perhaps by Claude or by a check. Restore it."
+    return Finish("agent_failed", gone, advice, gone, facts.command_line.command("list"))
 
 
 def one_off_call(state: RunState, facts: Facts) -> Verdict | None:
@@ -107,7 +104,6 @@ BETWEEN_RULES: tuple[Between, ...] = (
     hooks.iteration_finished_is_due,
     hooks.hook_aborts,
     proof.claim_is_outdated,
-    proof.claim_was_withdrawn,
     proof.claim_was_cut_off,
     plan.claim_is_without_plan,
     plan.plan_is_done,
@@ -155,22 +151,13 @@ def decide(state: RunState, facts: Facts) -> Verdict:
     return next(verdict for rule in BETWEEN_RULES if (verdict := rule(state, facts)) is not None)
 
 
-def nothing_can_be_recorded(state: RunState, facts: Facts) -> Finish | None:
+def nothing_can_be_recorded(facts: Facts) -> Finish | None:
     """The journal cannot be written, for example because the disk is full: **agent_failed**. Work that is not recorded
     would be repeated, and paid for twice."""
     if not facts.unrecorded:
         return None
     cause = f"Nothing more can be recorded: {facts.unrecorded}"
     return Finish("agent_failed", cause, "Free some space; no work is lost.", cause)
-
-
-STARTING_RULES: tuple[Callable[[RunState, Facts], Finish | None], ...] = (nothing_can_be_recorded,)
-"""They apply when something is about to begin: an iteration, a proof or a one-off call."""
-
-
-def decide_start(state: RunState, facts: Facts) -> Finish | None:
-    """Why nothing may begin now; None when it may."""
-    return next((verdict for rule in STARTING_RULES if (verdict := rule(state, facts)) is not None), None)
 
 
 class Continuation(msgspec.Struct, frozen=True):

@@ -6,9 +6,7 @@ The breaker ends a run without progress. It stays tripped until something change
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-
-import msgspec
+from collections.abc import Iterator
 
 from claude_iterate.core.events import Hints, Outcome, Trip, Warned
 from claude_iterate.core.events.enums import Kind, Purpose, Reason
@@ -109,18 +107,9 @@ def no_progress(state: RunState, facts: Facts) -> Verdict | None:
     detail = "no commit, no changed file" + ("" if reported else "; the last iteration wrote no report")
     elsewhere = reported is not None and (reported.completed or reported.worked)
     switch = ("If the work that Claude reports is outside of this project", "stop.no_progress") if elsewhere else None
-    cause = f"No progress in {_in_a_row(times)}{_failures_in(state)}"
+    cause = f"No progress in {_in_a_row(times)}"
     tripped = f"after {plural(times, 'iteration')} without progress"
     return _trip("no_progress", tripped, detail, cause, facts, switch)
-
-
-def _failures_in(state: RunState) -> str:
-    """The failures among the last iterations, with the message of the last one."""
-    count, outcome = min(state.breaker.failures, state.breaker.unmoved), state.last_outcome
-    if not count or outcome is None:
-        return ""
-    said = f": {_quote(outcome.message)}" if outcome.message else ""
-    return f"; the last {count if count > 1 else 'one'} failed{said}"
 
 
 def failing_tests(state: RunState, facts: Facts) -> Verdict | None:
@@ -205,7 +194,8 @@ def stagnation(state: RunState, facts: Facts) -> Verdict | None:
     if not facts.mode.stagnates or not 0 < facts.settings.stagnation_threshold <= idle:
         return None
     advice = "Claude found nothing left to do. Check whether that is so, or say in INSTRUCTIONS.md what is missing."
-    return Finish("stagnation", str(idle), advice, next=facts.command_line.about("verify"))
+    said = f"{plural(idle, 'consecutive iteration')} with no work"
+    return Finish("stagnation", said, advice, next=facts.command_line.about("verify"))
 
 
 def money_is_spent(state: RunState, facts: Facts) -> Verdict | None:
@@ -218,7 +208,7 @@ def money_is_spent(state: RunState, facts: Facts) -> Verdict | None:
 
 
 def _figures(state: RunState, facts: Facts) -> str:
-    spent = cost(state.total_cost_usd, state.total_is_lower_bound)
+    spent = cost(state.total_cost_usd, state.run.carried.cost_is_lower_bound or state.cost_is_lower_bound)
     return f"{spent} of {money(facts.limits.max_cost_usd or 0.0)} (limits.max_cost_usd)"
 
 
@@ -270,11 +260,6 @@ def cooldown_left(trip: Trip, cooldown: float | None, wall: float) -> float | No
     return None if cooldown is None else trip.at + cooldown - wall
 
 
-def cooldown_hint(left: float | None) -> str:
-    """What `stop.cooldown` has to do with a run that is refused."""
-    return "" if left is None else f" One trial iteration is allowed in {duration(left)} (stop.cooldown)."
-
-
 def counters(breaker: Breaker, stop: StopSettings) -> list[tuple[str, int, int]]:
     """What the breaker counts, each with its threshold; what can never trip is left out."""
     rows = (
@@ -300,39 +285,15 @@ def says_done(words: str) -> bool:
     return _SAYS_DONE.search(words[-_LAST_WORDS:]) is not None
 
 
-class Hint(msgspec.Struct, frozen=True):
-    """One sign: how often in a row it was seen, at which count it warns, and the words."""
-
-    count: Callable[[Hints], int]
-    warns_at: int
-    text: str
-    hint: str
-
-
-HINTS: tuple[Hint, ...] = (
-    Hint(
-        lambda now: now.shrunk,
-        2,
-        "Claude's output shrank by 70 % or more twice in a row.",
-        "It may have little left to do, or be stuck. See: claude-iterate logs {name}",
-    ),
-    Hint(
-        lambda now: now.testing,
-        3,
-        "Three iterations in a row reported nothing but tests.",
-        "If the work is done, verify it: claude-iterate verify {name}",
-    ),
-    Hint(
-        lambda now: now.said_done,
-        3,
-        "In three iterations in a row Claude said that all is done, but did not report `complete: true`.",
-        "If it is done, verify it: claude-iterate verify {name}",
-    ),
-)
-
-
 def new_hint_warnings(before: Hints, now: Hints, name: str) -> Iterator[Warned]:
     """The signs that have just reached the count at which they warn; each warns once per streak."""
-    for row in HINTS:
-        if row.count(now) == row.warns_at and row.count(before) != row.warns_at:
-            yield Warned(row.text, row.hint.format(name=name))
+    logs, verify = f"claude-iterate logs {name}", f"claude-iterate verify {name}"
+    if now.shrunk == 2 and before.shrunk != 2:
+        text = "Claude's output shrank by 70 % or more twice in a row."
+        yield Warned(text, f"It may have little left to do, or be stuck. See: {logs}")
+    if now.testing == 3 and before.testing != 3:
+        text = "Three iterations in a row reported nothing but tests."
+        yield Warned(text, f"If the work is done, verify it: {verify}")
+    if now.said_done == 3 and before.said_done != 3:
+        text = "In three iterations in a row Claude said that all is done, but did not report `complete: true`."
+        yield Warned(text, f"If it is done, verify it: {verify}")

@@ -66,17 +66,7 @@ HOOK_RULES: tuple[Running, ...] = (steering.signal_ends_hook, hook_too_long)
 
 
 def decide_running(state: RunState, facts: Facts, rules: tuple[Running, ...] = RUNNING_RULES) -> Wait | Cut:
-    """End Claude now, or decide again at the moment that the earliest rule names."""
+    """End what is under way now, or decide again at the moment that the earliest rule names."""
     limits = [limit for rule in rules if (limit := rule(state, facts)) is not None]
     due = next((cut for at, cut in limits if facts.now >= at), None)
     return due or Wait(min((at for at, _ in limits), default=float("inf")))
-
-
-def decide_check(state: RunState, facts: Facts) -> Wait | Cut:
-    """The same for a check or a stop script."""
-    return decide_running(state, facts, CHECK_RULES)
-
-
-def decide_hook(state: RunState, facts: Facts) -> Wait | Cut:
-    """The same for a hook."""
-    return decide_running(state, facts, HOOK_RULES)

@@ -13,6 +13,7 @@ from claude_iterate.core.events import PlanRead, ProofChange, RunFinished, Verif
 from claude_iterate.core.events.enums import ENDINGS, NOT_PROVEN, ONE_OFF, Purpose, Reason
 from claude_iterate.core.formats import one_line, plural, shorten
 from claude_iterate.core.outcomes.classes import COUNTED_FAILURES
+from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules import proof
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.next_steps import ACCEPT, CommandLine
@@ -41,29 +42,26 @@ def run_finished_event(
     verdict: Finish, state: RunState, facts: Facts, changes: tuple[ProofChange, ...] = ()
 ) -> RunFinished:
     """The last event of a run that ends with this verdict now. `changes` are those of what defines the proof."""
+    advice = (
+        f"Not read yet: {plural(facts.unread_notes, 'note')}." if facts.unread_notes else "",
+        state.claim.refuted.advice if state.claim.refuted is not None else "",
+        _advice_on_changes(changes, verdict, facts),
+        _advice(verdict, facts),
+    )
+    # A file that is there but cannot be read has to be replaced.
+    setup = facts.command_line.about("setup", *(("--force",) if facts.instructions_spoilt else ()))
     ending = RunFinished(
         verdict.reason,
         verdict.detail,
-        "\n".join(
-            filter(
-                None,
-                (
-                    _notes(facts),
-                    state.claim.refuted.advice if state.claim.refuted is not None else "",
-                    _advice_on_changes(changes, verdict, facts),
-                    _advice(verdict, facts),
-                ),
-            )
-        ),
+        "\n".join(filter(None, advice)),
         *(state.iterations, state.cost_usd, facts.now + state.elapsed_before),
         known_by=basis_of_completion(state, facts, verdict.reason, changes),
         about_claim=claim_remark(state, facts, verdict.reason, changes),
         cause=verdict.cause,
-        next=_setup_command(facts) if _instructions_are_lost(facts) else verdict.next,
+        next=setup if _instructions_are_lost(facts) else verdict.next,
         cost_is_lower_bound=state.cost_is_lower_bound,
         changes=changes,
         tripped=verdict.tripped,
-        replaced=facts.replaced if state.defined is None else (),
     )
     return with_words(ending, state, facts.command_line)
 
@@ -144,17 +142,8 @@ def _maximum_cause(ending: RunFinished, state: RunState) -> str:
         cause = f"Played {plural(ending.iterations, 'iteration')} of run {run.cassette} (dry run)"
     else:
         cause = f"Reached maximum iterations ({run.max_iterations or ending.iterations})"
-        if run.resumed is not None and run.resumed.iterations:
-            cause += f": the killed run that it continues had done {run.resumed.iterations}"
     failed = last is not None and last.kind in COUNTED_FAILURES
     return cause + (f"; the last one failed: {one_line(last.message)}" if last and failed else "")
-
-
-def _stagnation_cause(ending: RunFinished, _state: RunState) -> str:
-    idle = ending.detail
-    if idle.isdecimal():
-        idle = f"{plural(int(idle), 'consecutive iteration')} with no work"
-    return f"Stagnation detected: {idle}"
 
 
 def _refutation_cause(ending: RunFinished, state: RunState) -> str:
@@ -174,13 +163,10 @@ def _stop_cause(ending: RunFinished, _state: RunState) -> str:
 
 
 _WHAT: dict[Reason, str] = {
+    "stagnation": "Stagnation detected",
     "blocked": "Claude is blocked and needs you",
     "agent_failed": "Claude failed",
     "budget": "The budget is spent",
-    "no_progress": "No progress",
-    "same_error": "The same error again",
-    "test_failures": "Tests keep failing",
-    "pattern": "Stop pattern",
     "script": "A stop script ended the run",
     "duration": "Time limit reached",
     "hook_abort": "Ended by a hook",
@@ -190,7 +176,6 @@ _WHAT: dict[Reason, str] = {
 _CAUSES: dict[Reason, Callable[[RunFinished, RunState], str]] = {
     "completed": _completion_cause,
     "max_iterations": _maximum_cause,
-    "stagnation": _stagnation_cause,
     "verification_failed": _refutation_cause,
     "stopped": _stop_cause,
     "interrupted": _stop_cause,
@@ -234,19 +219,9 @@ def _advice(verdict: Finish, facts: Facts) -> str:
     return f"INSTRUCTIONS.md can no longer be read.{copy}"
 
 
-def _setup_command(facts: Facts) -> str:
-    """A file that is there but cannot be read has to be replaced."""
-    return facts.command_line.about("setup", *(("--force",) if facts.instructions_spoilt else ()))
-
-
 def _instructions_are_lost(facts: Facts) -> bool:
     """A one-off call may be the one that writes them."""
     return bool(facts.instructions_lost) and facts.purpose not in ONE_OFF
-
-
-def _notes(facts: Facts) -> str:
-    """Notes that reached no iteration."""
-    return f"Not read yet: {plural(facts.unread_notes, 'note')}." if facts.unread_notes else ""
 
 
 KNOWN_BY = {
@@ -256,11 +231,8 @@ KNOWN_BY = {
     **{how: NOT_PROVEN[how].meaning.rstrip(".") for how in (REPORT, PLAN)},
 }
 
-WAVERED = "The review says yes after saying no, and nothing changed in between."
 _DETAIL = 160
 """Characters of a detail in a sentence."""
-_REPLACED = "INSTRUCTIONS.md was replaced during the run: check whether it is still your task."
-_REPLACED_EARLIER = "INSTRUCTIONS.md was replaced during an earlier run: check whether it is still your task."
 
 
 def why_refuted(proof: VerificationFinished) -> str:
@@ -295,14 +267,8 @@ def changed_proof(rests_on: str, paths: Sequence[str]) -> str:
 
 
 def claim_remark(state: RunState, facts: Facts, reason: Reason, changes: Sequence[ProofChange] = ()) -> str:
-    """What the user must know about the last claim of completion, or about the task, beside the reason. `changes` of
-    what defines the proof are named beside it."""
-    replaced = facts.replaced and state.defined is None and facts.purpose == Purpose.RUN  # else a change of the proof
-    note = _REPLACED_EARLIER if facts.replaced_earlier else _REPLACED
-    return " ".join(filter(None, (_remark(state, facts, reason, changes), note if replaced else "")))
-
-
-def _remark(state: RunState, facts: Facts, reason: Reason, changes: Sequence[ProofChange]) -> str:
+    """What the user must know about the last claim of completion, beside the reason. `changes` of what defines the
+    proof are named beside it."""
     # It is to prove by what is set, and not to pay for a review that nobody asked for.
     checks_only = facts.settings.verification.checks and not facts.review_wanted
     status = state.last_status
@@ -315,7 +281,7 @@ def _remark(state: RunState, facts: Facts, reason: Reason, changes: Sequence[Pro
         refuted = state.claim.refuted if facts.proof_wanted else None
         return f"The last claim of completion did not hold: {why_refuted(refuted)}." if refuted else ""
     if reason == "completed":
-        return _doubts(state, counts=not facts.mode.makes_plan)
+        return _doubts(status, counts=not facts.mode.makes_plan)
     if reason == "blocked":
         return f"Claude reported `complete: true` as well{'; the proof failed' if state.proof is not None else ''}."
     if reason == "verification_failed" or not (facts.proof_wanted or reason == "hook_abort"):
@@ -330,10 +296,7 @@ def _remark(state: RunState, facts: Facts, reason: Reason, changes: Sequence[Pro
     return f"{claimed}; it was not checked: {verify}"
 
 
-def _doubts(state: RunState, counts: bool) -> str:
-    status = state.last_status
-    if status is None:
-        return ""
+def _doubts(status: Status, counts: bool) -> str:
     doubts = [f"{status.completed} of {status.total} items done"] if status.remaining and counts else []
     doubts += ["failing tests"] if status.tests == "failing" else []
     doubts += [f"blocked: {' '.join(status.blocked.split())}"] if status.blocked else []

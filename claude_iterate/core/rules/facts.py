@@ -25,20 +25,15 @@ class Inspection(msgspec.Struct, frozen=True):
 
 
 class Facts(msgspec.Struct, frozen=True):
-    """`now` and `last_heard` (Claude's last sign of life) are seconds since the run began; `wall` is epoch seconds;
-    `chance` is between 0 and 1. `max_iterations` depends on the mode. `program_began` is the start of
-    the user's program under way, such as a check; `workspace_gone` is the folder's path if it is gone,
-    `workspace_replaced` if another one stands there; `unrecorded` says why nothing more can be recorded;
-    `command_line` is how the run was started, `unread_notes` how many notes wait for an iteration; `task` is the
-    identity of the instructions if a claim stands that has to be about them. `measures`: what iterations do is
+    """`now`, `last_heard` (Claude's last sign of life) and `program_began` (the start of the user's program under way)
+    are seconds since the run began; `wall` is epoch seconds; `chance` is between 0 and 1. `workspace_gone` is the
+    folder's path if it is gone or another one stands there; `unrecorded` says why nothing more can be recorded. `task`
+    is the identity of the instructions if a claim stands that has to be about them. `measures`: what iterations do is
     measured. `refuses`: an earlier run, which was to refuse that, left a change of what defines the proof;
-    `replaced` are both identities of INSTRUCTIONS.md if it was replaced during the run, or, with `replaced_earlier`,
-    during an earlier one; `instructions_lost` is where it was, if
-    it cannot be read at the end; `checks_only`: `verify` without a review. `zone` is that of the computer;
-    `plan` is the plan as it is now, in the modes that read it; `withdrawn`: when this process began, the report claimed
-    no completion, and no iteration has begun since; `instructions_spoilt`: a file that cannot be read is in their
-    place; `last_prompt` is the newest prompt of an iteration that is still there; `inspection` is what the last step of
-    the proof found."""
+    `checks_only`: `verify` without a review. `zone`: None is that of the computer.
+    `instructions_lost` is where INSTRUCTIONS.md was, if it cannot be read at the end, `instructions_spoilt`: something
+    that cannot be read is in its place, `last_prompt`: the newest prompt that has its text. `inspection` is what the
+    last step of the proof found."""
 
     now: float
     wall: float
@@ -49,21 +44,17 @@ class Facts(msgspec.Struct, frozen=True):
     last_heard: float = 0.0
     program_began: float = 0.0
     workspace_gone: str = ""
-    workspace_replaced: str = ""
     unrecorded: str = ""
     command_line: CommandLine = CommandLine()
     unread_notes: int = 0
     task: str = ""
     refuses: bool = False
     measures: bool = False
-    zone: tzinfo = UTC
+    zone: tzinfo | None = UTC
     instructions_lost: str = ""
-    replaced: tuple[str, ...] = ()
-    replaced_earlier: bool = False
     checks_only: bool = False
     mode: Mode = MODES["loop"]
     plan: PlanRead | None = None
-    withdrawn: bool = False
     instructions_spoilt: bool = False
     last_prompt: str = ""
     inspection: Inspection | None = None

@@ -143,14 +143,6 @@ def _plan_path(here: Situation) -> str:
     return f"{here.workspace}/{FILE}" if mode is not None and mode.reads_plan else ""
 
 
-def _is_resumed(here: Situation) -> bool:
-    return here.state.run.resumed is not None
-
-
-def _head(here: Situation) -> str | None:
-    return getattr(here.state.work.snapshot, "head", None) or None
-
-
 def _commits(here: Situation) -> int | None:
     """None where the last iteration was not measured."""
     measure, record = here.state.work.last_measure, here.state.hooks.hook_record
@@ -175,7 +167,7 @@ FACTS = (
     Fact("WORKSPACE", "The name of the workspace.", _run("workspace")),
     Fact("WORKSPACE_DIR", "The folder of the workspace.", lambda here: here.workspace),
     Fact("RUN", "The id of the run.", _run("run")),
-    Fact("RESUMED", "1 if the run continues where a killed one ended.", _is_resumed),
+    Fact("RESUMED", "1 if the run continues a killed one.", lambda here: here.state.run.resumed is not None),
     Fact("LOG", "The path of the run's log.", _run("log")),
     Fact("PLAN", "The path of the plan; only in the modes plan and build.", _plan_path),
     Fact(
@@ -191,7 +183,7 @@ FACTS = (
     Fact(
         "LAST_COMMIT_SHA",
         "The commit that the project is at, as it was last measured.",
-        _head,
+        lambda here: getattr(here.state.work.snapshot, "head", None) or None,
     ),
     Fact("DURATION", "Seconds since the run began.", lambda here: round(here.elapsed, 3)),
     Fact("COST_USD", "What the run has cost so far.", lambda here: round(here.state.cost_usd, 6)),

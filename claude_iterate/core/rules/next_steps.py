@@ -32,8 +32,6 @@ class CommandLine(msgspec.Struct, frozen=True):
     options: tuple[Words, ...] = ()
     verb: str = ""
     workspace: str = ""
-    branch: str = ""
-    """Of the worktree that the last run worked in, where the command itself looks at the checkout."""
 
     def of(self, purpose: str, workspace: str) -> CommandLine:
         """The command line of a run with this purpose, in this workspace."""
@@ -46,8 +44,6 @@ class CommandLine(msgspec.Struct, frozen=True):
     def about(self, verb: str, *words: str) -> str:
         """A command about the workspace, and where a worktree was named, about the work there."""
         where = [word for option in self.options if option[0] == _PLACE and verb in _PLACED for word in option]
-        if verb == Purpose.RUN and self.branch and not where:
-            where = [f"{_PLACE}={self.branch}"]
         return self.command(verb, self.workspace, *where, *words)
 
     def repeat(self, *changed: Words) -> str:

@@ -38,9 +38,6 @@ CANNOT_RUN = {126: "it cannot be executed", 127: "it was not found"}
 _LISTED = 20
 """Files that are named, of those that the checks changed."""
 TAMPERED = "This defines the proof and was changed"
-_WITHDRAWN = (
-    "Your report `complete: true` was withdrawn after the run was killed. Find out what is missing, then report again."
-)
 _CLAUDE_CANNOT = frozenset({Kind.USAGE_LIMIT, Kind.TRANSIENT, Kind.AWAY}) | ENDING_FAILURES
 """After these Claude cannot be called for a review: other rules say what is next."""
 
@@ -54,15 +51,6 @@ def claim_is_outdated(state: RunState, facts: Facts) -> Verdict | None:
         return None
     lost = facts.task == UNREADABLE
     return ClaimDropped(f"INSTRUCTIONS.md {'can no longer be read' if lost else 'has another text now'}")
-
-
-def claim_was_withdrawn(state: RunState, facts: Facts) -> Verdict | None:
-    """The run continues with the claim of a killed one, and the report no longer claims completion, or is gone: the
-    claim is dropped, and the next prompt asks Claude to check the work and report again."""
-    status = state.last_status
-    if not facts.withdrawn or status is None or not status.complete or status.source != "file":
-        return None
-    return ClaimDropped("since the run was killed, .status.json no longer says `complete: true`", findings=_WITHDRAWN)
 
 
 def claim_was_cut_off(state: RunState, facts: Facts) -> Verdict | None:
@@ -167,11 +155,9 @@ def checks_have_passed(state: RunState, facts: Facts) -> Verdict | None:
     verification = _verification(state)
     if not facts.review_wanted or not verification.checks or state.claim.checked is not None:
         return None
-    claim, review_waits = verification.started.claim, not verification.started.review
+    names, review_waits = digest(facts.settings.verification.checks), not verification.started.review
     passed = tuple(replace(check, output="") for check in verification.checks)
-    return ChecksPassed(
-        claim, digest(facts.settings.verification.checks), passed, _inspection(facts).project, review_waits
-    )
+    return ChecksPassed(names, passed, _inspection(facts).project, review_waits)
 
 
 def review_is_next(state: RunState, facts: Facts) -> Verdict | None:
@@ -218,7 +204,6 @@ def judge(state: RunState, facts: Facts, changes: tuple[ProofChange, ...]) -> Ve
         flaky=flaky,
         changes=changes,
         detail=findings[0][1] if findings else "",
-        wavered=verification.wavered and not findings,
         advice="\n".join(filter(None, (_advice_on_check(check, facts) for check in verification.checks))),
     )
 

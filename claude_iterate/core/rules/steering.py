@@ -26,8 +26,6 @@ from claude_iterate.core.rules.verdicts import Ask, Cut, Finish, Limit, Verdict,
 from claude_iterate.core.state.claims import claim_is_open
 from claude_iterate.core.state.run_state import RunState
 
-RequestRule = Callable[[RunState, Requested], Event | None]
-
 
 def stop_signal(state: RunState, name: str) -> StopRequested:
     """Ctrl-C: stop after the iteration under way; at once if there is none, because checks and reviews can be
@@ -57,7 +55,7 @@ def skip_at_question(state: RunState, request: Requested) -> Event | None:
     return IterationFinished(number, Outcome(Kind.SKIPPED), session=session.id, context=session.context)
 
 
-REQUEST_RULES: tuple[RequestRule, ...] = (stop_request, end_wait, skip_at_question)
+REQUEST_RULES: tuple[Callable[[RunState, Requested], Event | None], ...] = (stop_request, end_wait, skip_at_question)
 
 
 def effect_of(state: RunState, request: Requested) -> Event | None:
@@ -111,86 +109,51 @@ def signal_ends_hook(state: RunState, facts: Facts) -> Limit | None:
 
 _PAUSED = "Already paused."
 _NOT_PAUSED = "The run was not paused."
-_NOTHING_TO_SKIP = "There is no iteration to skip: a claim is being verified."
-_SKIP_IN_PAUSE = "There is no iteration to skip. The run stays paused."
-_NOTHING_TO_RETRY = "There is nothing to retry: a claim is being verified."
+_NOTHING_TO_SKIP = "There is no iteration to skip."
 _NOT_WAITING = "The run is not waiting, so there is nothing to retry."
-UNCHANGED = frozenset({_PAUSED, _NOT_PAUSED, _NOTHING_TO_SKIP, _SKIP_IN_PAUSE, _NOTHING_TO_RETRY, _NOT_WAITING})
+UNCHANGED = frozenset({_PAUSED, _NOT_PAUSED, _NOTHING_TO_SKIP, _NOT_WAITING})
 """Answers to requests that change nothing."""
 
 
 def answer(verb: Verb, state: RunState, now: bool = False, attended: bool = False) -> str:
     """What a request means for a run, in one line; `state` is the one before the request. In an `attended` run no
     iteration begins before the user agrees."""
-    name = state.run.workspace or "The run"
-    call = f"iteration {state.iteration}" if state.iteration else "this call"
-    between = state.call is None and state.wait is None and not state.paused and not claim_is_open(state)
-    if verb in {Verb.SKIP, Verb.RETRY} and attended and between:
+    name, number = state.run.workspace or "The run", state.iteration
+    idle = state.call is None and state.wait is None and not claim_is_open(state)
+    # A review is under way, or a check, which is not a call of Claude.
+    verifying = not idle and not number and state.wait is None
+    held = " The run stays paused." if state.paused else ""
+    if verb in {Verb.SKIP, Verb.RETRY} and attended and idle and not state.paused:
         return "The next iteration begins when the question at its terminal is answered."
     match verb:
         case Verb.STOP:
-            return f"{name} stops {f'after {call}' if state.iteration and not now else 'now'}."
+            return f"{name} stops {f'after iteration {number}' if number and not now else 'now'}."
+        case Verb.PAUSE if number or verifying:
+            what = f"iteration {number}" if number else "the verification, unless the claim holds"
+            return f"{name} pauses after {what}."
         case Verb.PAUSE:
-            return _answer_to_pause(state, name, call)
+            return _PAUSED if state.paused else "Paused: no iteration begins until `resume`."
+        case Verb.RESUME if not state.paused:
+            return _NOT_PAUSED
         case Verb.RESUME:
-            return _answer_to_resume(state, name, call)
+            return "Continuing." if idle else f"{name} does not pause."
+        case Verb.SKIP if number:
+            return f"Iteration {number} ends now.{held}"
+        case Verb.SKIP | Verb.RETRY if state.wait is not None:
+            return f"The wait is over.{held}"
+        case Verb.SKIP | Verb.RETRY if idle and not state.paused:
+            return "The next iteration begins now."
         case Verb.SKIP:
-            return _answer_to_skip(state)
-        case Verb.REBOOT if state.iteration:
-            return f"Iteration {state.iteration} ends now and is repeated with fresh context."
+            return _NOTHING_TO_SKIP
+        case Verb.RETRY:
+            return _NOT_WAITING
+        case Verb.REBOOT if number:
+            return f"Iteration {number} ends now and is repeated with fresh context."
         case Verb.REBOOT:
             return "The next iteration begins with fresh context."
-        case Verb.RETRY:
-            return _answer_to_retry(state)
         case Verb.GO:
             return f"Iteration {state.iterations + 1} begins."
         case Verb.DETACH:
             return f"Detached: {name} continues without its terminal."
         case _:
             assert_never(verb)
-
-
-def _is_verifying(state: RunState) -> bool:
-    """A review is under way, or a check, which is not a call of Claude."""
-    return not state.iteration and state.wait is None and (state.call is not None or claim_is_open(state))
-
-
-def _answer_to_pause(state: RunState, name: str, call: str) -> str:
-    if _is_verifying(state):
-        return f"{name} pauses after the verification, unless the claim holds."
-    if state.call is not None:
-        return f"{name} pauses after {call}{' (already requested)' if state.paused else ''}."
-    if state.paused:
-        return _PAUSED
-    if state.wait is not None:
-        return "Paused: when the wait is over, no iteration begins until `resume`."
-    return "Paused: no iteration begins until `resume`."
-
-
-def _answer_to_resume(state: RunState, name: str, call: str) -> str:
-    if not state.paused:
-        return _NOT_PAUSED
-    if _is_verifying(state):
-        return f"{name} does not pause after the verification."
-    if state.wait is not None:
-        return f"{name} continues when the wait is over."
-    return "Continuing." if state.call is None else f"{name} does not pause after {call}."
-
-
-def _answer_to_skip(state: RunState) -> str:
-    held = " The run stays paused." if state.paused else ""
-    if state.iteration:
-        return f"Iteration {state.iteration} ends now.{held}"
-    if _is_verifying(state):
-        return _NOTHING_TO_SKIP
-    if state.wait is not None:
-        return f"The wait is over.{held}"
-    return _SKIP_IN_PAUSE if held else "The next iteration begins now."
-
-
-def _answer_to_retry(state: RunState) -> str:
-    if state.wait is not None:
-        return "The wait is over." + (" The run stays paused." if state.paused else " It tries again now.")
-    if _is_verifying(state):
-        return _NOTHING_TO_RETRY
-    return _NOT_WAITING if state.call is not None or state.paused else "The next iteration begins now."

@@ -12,8 +12,7 @@ from claude_iterate.core import hours
 from claude_iterate.core.events import Outcome, WaitEnded, WaitStarted
 from claude_iterate.core.events.enums import Kind, Purpose, Reason, Why
 from claude_iterate.core.formats import duration, plural
-from claude_iterate.core.outcomes import reset_times
-from claude_iterate.core.outcomes.classes import COUNTED_FAILURES
+from claude_iterate.core.outcomes.classes import COUNTED_FAILURES, plausible
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Finish, Verdict, Wait
 from claude_iterate.core.state.run_state import RunState
@@ -32,20 +31,11 @@ def wait_is_on(state: RunState, facts: Facts) -> Verdict | None:
         return WaitEnded(wait.why)
     if wait.why == Why.USAGE_LIMIT and facts.limits.on_usage_limit != "wait":
         return _stop_at_limit(wait.detail, wait.until)
-    if wait.why == Why.SCHEDULE:
-        return _wait_for_hours(wait, state, facts)
+    if wait.why == Why.SCHEDULE and outside_hours(state, facts) is None:
+        return WaitEnded(wait.why)
     # A computer may sleep, so the wall clock counts; it may be set back, so the run's own clock counts as well.
-    # One that was taken over may have been planned with another clock, or another `limits.max_wait`.
-    ends = min(state.waiting.ends, state.waiting.began + facts.limits.max_wait)
-    left = min(wait.until - facts.wall, ends - facts.now)
-    return Wait(facts.now + left) if left > 0 else WaitEnded(wait.why)
-
-
-def _wait_for_hours(wait: WaitStarted, state: RunState, facts: Facts) -> Verdict:
-    """No `limits.max_wait` cuts this wait, and it ends when the settings have changed meanwhile."""
     left = min(wait.until - facts.wall, state.waiting.ends - facts.now)
-    closed = left > 0 and outside_hours(state, facts) is not None
-    return Wait(facts.now + left) if closed else WaitEnded(wait.why)
+    return Wait(facts.now + left) if left > 0 else WaitEnded(wait.why)
 
 
 def another_run_met_the_limit(state: RunState, facts: Facts) -> Verdict | None:
@@ -75,7 +65,7 @@ def limit_is_reached(state: RunState, facts: Facts) -> Verdict | None:
         until = outcome.resets_at + facts.limits.reset_margin
     else:  # It lags behind, and asking again at once would only ask too often.
         until = facts.wall + max(facts.limits.reset_margin, backoff(attempt, facts.chance))
-    return _wait_at_most(state, facts, WaitStarted(Why.USAGE_LIMIT, until, outcome.message, outcome.window, attempt))
+    return _wait_at_most(state, facts, WaitStarted(Why.USAGE_LIMIT, until, outcome.message, outcome.window))
 
 
 def api_is_in_trouble(state: RunState, facts: Facts) -> Verdict | None:
@@ -87,7 +77,7 @@ def api_is_in_trouble(state: RunState, facts: Facts) -> Verdict | None:
     attempt = state.waiting.waits + 1
     until = facts.wall + backoff(attempt, facts.chance)
     why = Why.RATE_LIMIT if outcome.throttled else Why.TRANSIENT
-    return _wait_at_most(state, facts, WaitStarted(why, until, outcome.message, "", attempt))
+    return _wait_at_most(state, facts, WaitStarted(why, until, outcome.message))
 
 
 def reserve_is_reached(state: RunState, facts: Facts) -> Verdict | None:
@@ -100,7 +90,7 @@ def reserve_is_reached(state: RunState, facts: Facts) -> Verdict | None:
         left = round(100 * (1 - seen.utilization), 6)  # 80% used leaves 20%, not a little less
         if left < percent:
             figures = f"{left:.0f}% of the {window} window is left; limits.reserve keeps {percent:.0f}%"
-            resets_at = reset_times.plausible(seen.resets_at, facts.wall)
+            resets_at = plausible(seen.resets_at, facts.wall)
             if facts.limits.on_reserve == "wait" and resets_at is not None:
                 until = resets_at + facts.limits.reset_margin
                 return _wait_at_most(state, facts, WaitStarted(Why.RESERVE, until, figures, window))
@@ -153,7 +143,7 @@ def claude_is_away(state: RunState, facts: Facts) -> Verdict | None:
         return None
     attempt = max(1, state.streaks.absences)
     until = facts.wall + AWAY_PAUSES[min(attempt, len(AWAY_PAUSES)) - 1]
-    return _wait_at_most(state, facts, WaitStarted(Why.AWAY, until, outcome.message, "", attempt))
+    return _wait_at_most(state, facts, WaitStarted(Why.AWAY, until, outcome.message))
 
 
 def retry_if_temporary(outcome: Outcome, state: RunState) -> Outcome:
@@ -171,7 +161,7 @@ def pause_after_failure(state: RunState, facts: Facts) -> Verdict | None:
     if last is None or last.kind not in COUNTED_FAILURES or not facts.settings.delay or state.run.made_up:
         return None
     pause = max(facts.settings.delay, backoff(state.breaker.failures, 0.0))
-    return WaitStarted(Why.FAILURES, facts.wall + pause, last.message, "", max(1, state.breaker.failures))
+    return WaitStarted(Why.FAILURES, facts.wall + pause, last.message)
 
 
 def pause_between_iterations(state: RunState, facts: Facts) -> Verdict | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
+from operator import attrgetter
 from typing import Annotated, Any, get_type_hints
 
 import msgspec
@@ -374,6 +375,11 @@ def _walk(group: Group, prefix: str) -> dict[str, Setting]:
 def catalogue() -> dict[str, Setting]:
     """All settings by dotted key, in the order of their declaration."""
     return _walk(Settings(), "")
+
+
+def value_of(settings: Settings, key: str) -> Any:
+    """The value of a dotted key."""
+    return attrgetter(key)(settings)
 
 
 def snake(key: str) -> str:

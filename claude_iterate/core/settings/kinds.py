@@ -40,10 +40,9 @@ class Kind(msgspec.Struct, frozen=True):
     def from_text(self, text: str) -> Any:
         """The same, from a text that the user typed."""
         try:
-            value = self.read(text)
+            return self.accept(self.read(text))
         except (ValueError, RecursionError):
             raise ValueError(self.expected) from None
-        return self.accept(value)
 
 
 def whole(at_least: int = 0, at_most: int | None = None) -> Kind:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from claude_iterate.core.events import Breaker, Carried, Resumed, RunStarted, Trip
-from claude_iterate.core.events.enums import Kind, Purpose
+from claude_iterate.core.events import Breaker, Carried, Resumed, Trip
+from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.events.run import Claim, Standing
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state.claims import standing_report
@@ -14,55 +14,40 @@ from claude_iterate.core.state.run_state import RunState
 
 def carry_over(state: RunState) -> Carried:
     """What the next run has to know of this one and of all before it."""
-    spent, before = state.spent, state.carried
+    spent, before = state.spent, state.run.carried
     cost, partly = before.cost_usd + spent.cost_usd, before.cost_is_lower_bound or spent.at_least
     worked = state.iterations > 0 or (state.proof is not None and state.proof.passed)
     # The next iteration has to read what a proof found, even if it is one of another run.
     findings = state.findings if state.proof is not None and not state.proof.passed else ""
-    findings = findings or ("" if worked else state.carried.findings)
-    results = dict(list(state.claim.results.items())[-_RESULTS:])
-    refuses = state.carried.refuses or (state.defined is not None and state.defined.refuses)
+    findings = findings or ("" if worked else state.run.carried.findings)
+    refuses = state.run.carried.refuses or (state.defined is not None and state.defined.refuses)
     return Carried(
-        *(state.total_iterations, cost, state.carried.runs + 1, findings, results),
+        *(state.total_iterations, cost, state.run.carried.runs + 1, findings),
         cost_is_lower_bound=partly,
         changes=state.changes,
         refuses=bool(state.changes) and refuses,
-        breaker=carry_over_breaker(state),
-        calls=recent_calls(state),
-        replaced=_replaced(state),
+        breaker=_breaker_left(state),
+        calls=tuple(at for at in state.waiting.calls if at > state.last_at - _HOUR),
         report=_report(state),
     )
 
 
-def carry_over_breaker(state: RunState) -> Breaker:
+def _breaker_left(state: RunState) -> Breaker:
     """What the next run has to know of the breaker, after any end. A task that is done leaves nothing."""
     if state.task_is_done:
         return Breaker()
     trip, ended = state.breaker.trip, state.finished
     known = ended.task if ended is not None else state.run.task
-    task = (known if state.iterations else "") or state.carried.breaker.task
+    task = (known if state.iterations else "") or state.run.carried.breaker.task
     if ended is not None and ended.tripped:
         trip = Trip(ended.reason, ended.tripped, state.run.run, state.last_at)
     return replace(state.breaker, trip=trip, task=task, pattern=None, scripts=None)
-
-
-def recent_calls(state: RunState) -> tuple[float, ...]:
-    """The calls that the pace of the next run has to count."""
-    return tuple(at for at in state.waiting.calls if at > state.last_at - _HOUR)
 
 
 def _report(state: RunState) -> Status | None:
     """How far the work is; what was left to do of a task that is done is an earlier story."""
     proven = state.proof is not None and state.proof.passed
     return None if state.task_is_done or proven else standing_report(state, claim=False)
-
-
-def _replaced(state: RunState) -> tuple[str, ...]:
-    """Instructions that were replaced, until the end of a completed task reported it. Only `run` checks."""
-    if state.task_is_done:
-        return ()
-    ended = state.finished if state.run.purpose == Purpose.RUN else None
-    return ended.replaced if ended is not None else state.carried.replaced
 
 
 def resume_from(run: str, state: RunState, elapsed: float) -> Resumed:
@@ -79,7 +64,7 @@ def resume_from(run: str, state: RunState, elapsed: float) -> Resumed:
         "last_outcome": state.last_outcome if waited_for else None,
         # One denial more ends the run; it should be one that the rules of today give.
         "streaks": replace(state.streaks, denials=min(state.streaks.denials, 1)),
-        "waiting": replace(state.waiting, began=0.0, ends=0.0, held=None),
+        "waiting": replace(state.waiting, ends=0.0, held=None),
         "claim": _claim_left(state, judged),
         # A hook that was running, and one that is due after an iteration, are not forgotten.
         "hooks": replace(state.hooks, hooks_begun=False, last_hook=None, hook_signals=0),
@@ -101,19 +86,6 @@ def _claim_left(state: RunState, judged: bool) -> Claim:
     return replace(claim, proof=None if judged else claim.proof, verification=None)
 
 
-def retell_start(state: RunState) -> RunStarted | None:
-    """The first event of this run with all that came since in it, for a journal that has lost its beginning. What the
-    call under way has cost is left out: its end will report it."""
-    started = state.started
-    if started is None:
-        return None
-    known = {name: getattr(state, name) for name in ("cost_usd", "tokens", "cost_is_lower_bound")}
-    carried = replace(started.carried, report=_report(state))
-    return replace(started, carried=carried, resumed=replace(resume_from(started.run, state, 0.0), **known))
-
-
 _HOUR = 3600.0
-_RESULTS = 50
-"""How many checks are remembered: those that settings no longer name count as well."""
 _WAITED_FOR = frozenset({Kind.USAGE_LIMIT, Kind.TRANSIENT})
 """Outcomes that still decide the next step; after any other, a user who says `run` wants another try."""

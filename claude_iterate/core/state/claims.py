@@ -7,12 +7,8 @@ from msgspec.structs import replace
 from claude_iterate.core import events
 from claude_iterate.core.events.enums import Cause
 from claude_iterate.core.events.run import Claim, Verification
-from claude_iterate.core.reports.review import INCOMPLETE, VERIFIED
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state.run_state import RunState
-
-THE_REVIEW = ""
-"""Where the results of the checks have what the last review said: no check has this command."""
 
 _OTHER_TEXT = (
     "Your report `complete: true` did not count, because the instructions have changed since."
@@ -58,19 +54,12 @@ def on_checks_passed(state: RunState, event: events.ChecksPassed, _entry: events
     return replace(state, claim=replace(state.claim, checked=event, verification=verification))
 
 
-def claim_after_review(state: RunState, event: events.ReviewFinished) -> Claim:
-    """The claim after its review. What it said of which project is remembered, over claims and runs."""
-    claim = state.claim
-    if claim.verification is not None:
-        said_no = bool(event.project) and claim.results.get(THE_REVIEW) == events.CheckResult(False, event.project)
-        wavered = said_no and event.verdict == VERIFIED
-        verification = replace(claim.verification, review=event, wavered=wavered)
-        # One that could not run is tried again later, as a proof of its own.
-        claim = replace(claim, verification=verification if event.outcome is None else None)
-    if not event.project or event.verdict not in {VERIFIED, INCOMPLETE}:
+def claim_after_review(claim: Claim, event: events.ReviewFinished) -> Claim:
+    """The claim after its review. One that could not run is tried again later, as a proof of its own."""
+    verification = claim.verification
+    if verification is None:
         return claim
-    said = events.CheckResult(event.verdict == VERIFIED, event.project)
-    return replace(claim, results={**claim.results, THE_REVIEW: said})
+    return replace(claim, verification=replace(verification, review=event) if event.outcome is None else None)
 
 
 def on_verification_finished(state: RunState, event: events.VerificationFinished, _entry: events.Entry) -> RunState:

@@ -1,12 +1,9 @@
 """What a run is doing, in one word, and how far it is: `list`, `show`, JSON and every other view take it from here.
 
 The word is a condition below until the run ends, `killed` if its process is gone, and at its end the reason.
-`CHANGES` is what can follow what; the diagram in the reference is drawn from it, and a test walks it.
 """
 
 from __future__ import annotations
-
-from typing import Literal
 
 import msgspec
 
@@ -19,12 +16,10 @@ from claude_iterate.core.state.claims import claim_is_open
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.errors import SettingsProblem
 
-Live = Literal["starting", "running", "verifying", "waiting", "paused", "stopping"]
-
 KILLED = "killed"
 """The journal has no end, and no process runs the run."""
 
-CONDITIONS: dict[Live, str] = {
+CONDITIONS = {
     "starting": "The run has begun. Claude has not been called yet.",
     "running": "An iteration is under way, or the next one is about to begin.",
     "verifying": "A claim of completion is being proven, or `verify` runs: checks, then the review.",
@@ -35,36 +30,13 @@ CONDITIONS: dict[Live, str] = {
 }
 """What a run can be doing until it ends. Beside these: `killed`, and the reasons."""
 
-_JUDGED = ("VerificationFinished", "ClaimDropped")
-_BEGINNINGS = ("starting", "running", "verifying", "waiting")
-CHANGES: dict[tuple[str, str], tuple[str, ...]] = {
-    **{("[*]", word): ("RunStarted",) for word in _BEGINNINGS},
-    ("starting", "running"): ("IterationStarted", "OneOffCallStarted"),
-    ("starting", "verifying"): ("PlanFinished",),
-    ("starting", "paused"): ("Requested",),
-    ("running", "verifying"): ("IterationFinished", "PlanFinished"),
-    ("running", "paused"): ("IterationFinished", "Requested"),
-    **{("verifying", word): _JUDGED for word in ("running", "starting", "paused")},
-    **{("waiting", word): ("WaitEnded",) for word in ("starting", "running", "verifying", "paused")},
-    **{("paused", word): ("Requested",) for word in ("running", "starting")},
-    ("paused", "verifying"): ("PlanFinished",),
-    **{(word, "waiting"): ("WaitStarted",) for word in ("starting", "running", "verifying", "paused")},
-    **{(word, "stopping"): ("StopRequested",) for word in (*_BEGINNINGS, "paused")},
-    **{(word, "[*]"): ("RunFinished",) for word in CONDITIONS},
-}
-"""Which condition can follow which, and the events that lead from one to the other. `[*]` is before and after the run;
-a run that continues a killed one begins where that one was."""
-
 
 def condition(state: RunState, *, alive: bool = True) -> str:
     """The one word. `alive`: a process runs the run; a journal alone cannot know it."""
     if state.reason is not None:
         return state.reason
-    return live(state) if alive else KILLED
-
-
-def live(state: RunState) -> Live:
-    """What a run is doing that has not ended: the first that holds."""
+    if not alive:
+        return KILLED
     if state.stop is not None:
         return "stopping"
     if state.wait is not None:

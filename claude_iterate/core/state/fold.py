@@ -59,7 +59,6 @@ def _on_run_started(state: RunState, event: events.RunStarted, entry: Entry) -> 
         started=event,
         started_at=entry.at,
         findings=carried.findings,
-        claim=replace(state.claim, results=carried.results),
         changes=carried.changes,
     )
     state = claims.with_report(state, carried.report)
@@ -72,7 +71,7 @@ def _resume(state: RunState, before: events.Resumed, entry: Entry) -> RunState:
     """A run begins as the killed one that it continues was left; a wait continues, on its own clock."""
     waiting = before.waiting
     if (wait := waiting.wait) is not None:
-        waiting = replace(waiting, began=entry.elapsed, ends=entry.elapsed + wait.until - entry.at)
+        waiting = replace(waiting, ends=entry.elapsed + wait.until - entry.at)
     left = {name: getattr(before, name) for name in Standing.__struct_fields__}
     return replace(state, **left | {"waiting": waiting, "status": before.last_status or state.status})
 
@@ -117,7 +116,7 @@ def _without_call(
 
 
 def _on_review_finished(state: RunState, event: events.ReviewFinished, _entry: Entry) -> RunState:
-    state = replace(_without_call(state, event), claim=claims.claim_after_review(state, event))
+    state = replace(_without_call(state, event), claim=claims.claim_after_review(state.claim, event))
     if event.outcome is None:
         waiting = replace(state.waiting, waits=0, waited=0.0)
         return replace(state, streaks=replace(state.streaks, retries=0, absences=0), waiting=waiting)
@@ -207,7 +206,7 @@ def _on_plan_finished(state: RunState, event: events.PlanFinished, _entry: Entry
 def _on_wait_started(state: RunState, event: events.WaitStarted, entry: Entry) -> RunState:
     """A wait, on the run's own clock too."""
     planned = max(0.0, event.until - entry.at)
-    waiting = replace(state.waiting, wait=event, began=entry.elapsed, ends=entry.elapsed + planned)
+    waiting = replace(state.waiting, wait=event, ends=entry.elapsed + planned)
     if event.why not in {Why.PACE, Why.SCHEDULE, Why.FAILURES}:  # which are our own wish: no trouble that could grow
         waiting = replace(waiting, waits=waiting.waits + 1, waited=waiting.waited + planned)
     return replace(state, waiting=waiting)
@@ -251,7 +250,9 @@ def _on_requested(state: RunState, event: events.Requested, _entry: Entry) -> Ru
 def _on_stop_requested(state: RunState, event: events.StopRequested, _entry: Entry) -> RunState:
     """The first request names the reason; later ones can only make it urgent."""
     stop = event if state.stop is None else replace(state.stop, now=state.stop.now or event.now)
-    return replace(state, requests=replace(state.requests, stop=stop), hooks=_hooks_after_signal(state.hooks, event))
+    signals = state.hooks.hook_signals + event.by.startswith("SIG")  # one while a hook runs may end it
+    hooks = replace(state.hooks, hook_signals=signals)
+    return replace(state, requests=replace(state.requests, stop=stop), hooks=hooks)
 
 
 def _on_hook_started(state: RunState, event: events.HookStarted, _entry: events.Entry) -> RunState:
@@ -291,20 +292,10 @@ def _at_point(hooks: HookState, event: events.HookStarted | events.HookFinished)
     return replace(hooks, hook_point=event.point, hook_number=event.number, hooks_ran=ran)
 
 
-def _hooks_after_signal(hooks: HookState, event: events.StopRequested) -> HookState:
-    """A signal while a hook runs may end it."""
-    return replace(hooks, hook_signals=hooks.hook_signals + 1) if event.by.startswith("SIG") else hooks
-
-
 def _hooks_after_iteration(state: RunState, event: events.IterationFinished) -> HookState:
     """A counted iteration is over: `iteration_finished` is owed, unless a hook skipped the iteration."""
     hooks, wanted = state.hooks, state.run.hooks
-    last = hooks.last_hook
-    skipped = (
-        event.outcome.kind == Kind.SKIPPED
-        and last is not None
-        and (last.means, last.number) == (Meaning.SKIP, event.number)
-    )
+    skipped = event.outcome.kind == Kind.SKIPPED and not event.outcome.called
     owed = event.number if Point.ITERATION_FINISHED in wanted and not skipped else 0
     record = event if wanted else None
     return replace(hooks, hook_owed=owed, hook_record=record, hook_skips=hooks.hook_skips + 1 if skipped else 0)

@@ -95,11 +95,6 @@ class RunState(Standing, frozen=True, kw_only=True):
         return self.call.result if self.call and self.call.result else events.ResultReported()
 
     @property
-    def carried(self) -> events.Carried:
-        """What earlier runs handed on."""
-        return self.run.carried
-
-    @property
     def elapsed_before(self) -> float:
         """How long this run had taken before it was killed and went on."""
         return self.run.resumed.elapsed if self.run.resumed is not None else 0.0
@@ -107,7 +102,7 @@ class RunState(Standing, frozen=True, kw_only=True):
     @property
     def total_cost_usd(self) -> float:
         """Over all runs of the workspace."""
-        return self.carried.cost_usd + self.cost_usd
+        return self.run.carried.cost_usd + self.cost_usd
 
     @property
     def spending(self) -> Spending:
@@ -120,14 +115,9 @@ class RunState(Standing, frozen=True, kw_only=True):
         return Spending(self.cost_usd, self.tokens, self.cost_is_lower_bound) + self.spending
 
     @property
-    def total_is_lower_bound(self) -> bool:
-        """Of some calls of the workspace only a part of the cost is known."""
-        return self.carried.cost_is_lower_bound or self.cost_is_lower_bound
-
-    @property
     def total_iterations(self) -> int:
         """Over all runs of the workspace. One that is under way counts when it has ended: a kill takes it back."""
-        return self.carried.iterations + self.iterations
+        return self.run.carried.iterations + self.iterations
 
     @property
     def reason(self) -> Reason | None:

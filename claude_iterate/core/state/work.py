@@ -112,10 +112,9 @@ def find_contradiction(state: RunState) -> str:
     measure, status = state.work.last_measure, state.last_status
     if measure is None or measure.changes is None or status is None or status.source == "boxes":
         return ""
-    did = {"commits", "files", "tests"} & set(measure.progress)
-    if status.worked is False and did:
+    if status.worked is False and measure.progress:
         return "the report says that there was no work to do, but the project changed."
-    if not did and not measure.notes and (status.worked or counts_more(state.status_before, status)):
+    if not measure.progress and (status.worked or counts_more(state.status_before, status)):
         return "the report says that work was done, but nothing in the project changed."
     return ""
 

@@ -51,17 +51,15 @@ class Visit(msgspec.Struct, frozen=True):
     site: str | None = None
     token: str | None = None
     cookie: str | None = None
-    rest: str = ""
-    """The query without the token."""
 
     @property
     def wants_events(self) -> bool:
         """It asks for the stream of a page."""
-        return self.path == "/events" or self.path.endswith("/events")
+        return self.path.endswith("/events")
 
 
 class AccessAnswer(msgspec.Struct, frozen=True):
-    """What is answered instead of the page: a refusal, or after a right token the address without it."""
+    """What is answered instead of the page: a refusal, or after a right token where to go on."""
 
     status: int
     sentence: str
@@ -88,7 +86,7 @@ def refuse_or_redirect(visit: Visit, keys: AccessKeys) -> AccessAnswer | None:
     if visit.token is not None and visit.method == "GET":
         if not _same(visit.token, keys.token):
             return AccessAnswer(403, "The token is wrong.", _PRINTED)
-        return AccessAnswer(303, "Come in.", location=_without_token(visit))
+        return AccessAnswer(303, "Come in.", location="/")
     if not _same(visit.cookie or "", keys.session):
         return AccessAnswer(401, "The dashboard does not know this browser yet.", _PRINTED, again=_second_try(visit))
     return None
@@ -128,13 +126,8 @@ def _same(given: str, right: str) -> bool:
     return hmac.compare_digest(given.encode("utf-8", "replace"), right.encode())
 
 
-def _without_token(visit: Visit) -> str:
-    """Always on this host: a path that begins with two slashes would name another."""
-    path = "/" + quote(visit.path.lstrip("/\\"), safe="/-._~")
-    return f"{path}?{visit.rest}" if visit.rest else path
-
-
 def _second_try(visit: Visit) -> str:
     """A link from elsewhere comes without the cookie, because it is SameSite=Strict; from our own page it has it."""
-    arrives = visit.method == "GET" and visit.site == "cross-site" and not visit.wants_events
-    return _without_token(visit) if arrives else ""
+    if visit.method != "GET" or visit.site != "cross-site" or visit.wants_events:
+        return ""
+    return "/" + quote(visit.path.lstrip("/\\"), safe="/-._~")  # a path that begins with two slashes is another host's

@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import Any
 
 from msgspec.structs import asdict, replace
 from starlette.concurrency import run_in_threadpool
@@ -18,22 +18,16 @@ PAUSE = 0.5
 """Seconds between two looks."""
 _LINGERS = 30.0
 """Seconds that a follower keeps drawing after its last page was closed: a reload comes back."""
-NOTHING = Drawn("", {}, whole=False)
+NOTHING = Drawn("", {})
 """What a browser shows before anything was drawn for it."""
 
 
-class Drawing(Protocol):
-    """What a follower asks again and again."""
-
-    def draw(self) -> Drawn | None:
-        """The page; None when nothing changed."""
-
-
 class PageFollower:
-    """Draws one page while it is watched. `drawn` is the page as it is now."""
+    """Draws one page while it is watched. `drawn` is the page as it is now; `draw` is asked for it again and again, and
+    gives None when nothing changed."""
 
-    def __init__(self, drawing: Drawing) -> None:
-        self._drawing = drawing
+    def __init__(self, draw: Callable[[], Drawn | None]) -> None:
+        self._draw = draw
         self._news = asyncio.Event()
         self._nudge = asyncio.Event()
         self._left = time.monotonic()
@@ -56,17 +50,16 @@ class PageFollower:
         good = NOTHING
         while not self.closed and (self.watchers or time.monotonic() <= self._left + _LINGERS):
             try:
-                found = await run_in_threadpool(self._drawing.draw)
+                found = await run_in_threadpool(self._draw)
                 shown = good = found or good
             except Exception as problem:  # noqa: BLE001 - the page says it; the next look may go well
                 shown = _with_problem(good, problem)
             if shown != self.drawn:
                 self.drawn = shown
                 self._wake()
-            if self.drawn.whole:
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._nudge.wait(), PAUSE)
-                self._nudge.clear()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._nudge.wait(), PAUSE)
+            self._nudge.clear()
         self.close()
 
     def _wake(self) -> None:
@@ -109,7 +102,7 @@ def change(before: Drawn, now: Drawn) -> dict[str, Any]:
 def _with_problem(before: Drawn, problem: Exception) -> Drawn:
     """The page as it was, and what went wrong."""
     text = f"The dashboard cannot read this at the moment: {type(problem).__name__}: {problem}"
-    return replace(before, panels={**before.panels, "problem": panel("run_panels", "problem", text=text)}, whole=True)
+    return replace(before, panels={**before.panels, "problem": panel("run_panels", "problem", text=text)})
 
 
 class PageFollowers:
@@ -120,11 +113,11 @@ class PageFollowers:
         self._tasks: set[asyncio.Task[None]] = set()
         self.closed = False
 
-    def of(self, address: str, drawing: Callable[[], Drawing]) -> PageFollower:
-        """The follower of this page; a new one where there is none."""
+    def of(self, address: str, draw: Callable[[], Drawn | None]) -> PageFollower:
+        """The follower of this page; a new one that asks `draw` where there is none."""
         self._known = {known: follower for known, follower in self._known.items() if not follower.closed}
         if address not in self._known:
-            made = self._known[address] = PageFollower(drawing())
+            made = self._known[address] = PageFollower(draw)
             task = asyncio.get_running_loop().create_task(made.follow())
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)

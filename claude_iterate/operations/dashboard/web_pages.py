@@ -9,7 +9,6 @@ import re
 import time
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Literal, TypeVar
-from urllib.parse import urlencode
 
 import msgspec
 from starlette.concurrency import run_in_threadpool
@@ -185,9 +184,9 @@ class WebPages:
 
     def _follower(self, name: str, run: str) -> PageFollower:
         if not name:
-            return self.followers.of("/", lambda: WatchedProject(self._project))
+            return self.followers.of("/", WatchedProject(self._project).draw)
         layout = self._project.layout(name)
-        return self.followers.of(f"/workspaces/{name}/{run}", lambda: WatchedRun(layout, run))
+        return self.followers.of(f"/workspaces/{name}/{run}", WatchedRun(layout, run).draw)
 
 
 def _message(event: str, document: dict[str, Any]) -> str:
@@ -283,14 +282,12 @@ def refusal_page(answer: AccessAnswer, method: str = "GET") -> Response:
 
 def _visit(scope: Scope, cookie: str) -> Visit:
     request = Request(scope)
-    query = request.query_params.multi_items()
     return Visit(
         request.method,
         scope["path"],
         tuple(request.headers.getlist("host")),
         request.headers.get("origin"),
         request.headers.get("sec-fetch-site"),
-        next((value for name, value in query if name == "token"), None),
+        request.query_params.get("token"),
         request.cookies.get(cookie),
-        urlencode([(name, value) for name, value in query if name != "token"]),
     )

@@ -34,18 +34,13 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         made = socket.create_server((host, port), family=family, backlog=128)
     except (OSError, UnicodeError) as error:
-        raise _explain(error, host, port) from None
+        if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+            raise ExpectedError(f"Port {port} is in use, perhaps by another dashboard.", _ANOTHER) from None
+        why = str(error) if isinstance(error, UnicodeError) else (error.strerror or "").partition(" (")[0]
+        refused = f"The dashboard cannot listen on {host}:{port}: {why}."
+        raise ExpectedError(refused, f"{_ANOTHER}; or leave out --host") from None
     made.setblocking(False)
     return made
-
-
-def _explain(error: OSError | UnicodeError, host: str, port: int) -> ExpectedError:
-    why = str(error) if isinstance(error, UnicodeError) else (error.strerror or "").partition(" (")[0]
-    if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
-        return ExpectedError(f"Port {port} is in use, perhaps by another dashboard.", _ANOTHER)
-    if isinstance(error, OSError) and error.errno == errno.EACCES:
-        return ExpectedError(f"Port {port} is only for the administrator.", _ANOTHER)
-    return ExpectedError(f"The dashboard cannot listen on {host}:{port}: {why}.", f"{_ANOTHER}; or leave out --host")
 
 
 def is_loopback(host: str) -> bool:

@@ -17,7 +17,6 @@ from claude_iterate.selftest.harness.script_steps import (
 )
 
 FAILED = Expected("agent_failed", 1, ("auth",))
-AGAIN = Expected(outcomes=("transient", "ok"))
 SOON = {"limits.max_wait": "1s"}
 
 
@@ -27,7 +26,7 @@ def _lapse(fault: str, call: list[Step], why: Why = Why.TRANSIENT) -> Fault:
         fault,
         "A temporary failure of the service would end the run.",
         (call, finish()),
-        AGAIN,
+        Expected(outcomes=("transient", "ok")),
         settings={**SOON, "stop.failures": 1},
         events={f"WaitStarted why={why}": 1},
     )

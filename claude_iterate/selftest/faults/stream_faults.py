@@ -67,7 +67,7 @@ FAULTS = {
         "one line of 150 MB, longer than any event",
         "A stream without line ends would fill the memory.",
         (finish({"flood": {"lines": 1, "bytes": 150_000_000}}),),
-        events={"GarbageSeen": 1},
+        events={"UnparsedLine": 1},
     ),
     "invalid-utf8": Fault(
         "bytes that are not UTF-8",

@@ -4,6 +4,7 @@ requests of the user, which are no faults, but a run that misses one is faulty."
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from signal import SIGHUP, SIGINT, SIGTERM, Signals
 
 import msgspec
@@ -77,6 +78,11 @@ _UNHEARD = "A user who wants to intervene could only kill the run, and would los
 _LIMITED = usage_limit("You've hit your session limit", 3600)
 _NOTE = "The tests need Node 22."
 
+
+def _receiver_fault(what: str, prepare: Callable[[FaultProject], None]) -> Fault:
+    return Fault(what, _DELAYED, (proceed(), finish()), Expected(outcomes=("ok", "ok")), prepare=prepare)
+
+
 FAULTS = {
     "disk-full": Fault(
         "no file can grow beyond 16 KB",
@@ -102,7 +108,7 @@ FAULTS = {
             ),
         ),
         intervention=interventions.full_for_a_while,
-        events={"Said": 50},
+        events={"AssistantText": 50},
         impossible=interventions.not_on_linux,
     ),
     "read-only": Fault(
@@ -114,13 +120,7 @@ FAULTS = {
         says=("cannot be written",),
         impossible=interventions.may_write_anywhere,
     ),
-    "webhook-slow": Fault(
-        "a receiver that never answers",
-        _DELAYED,
-        (proceed(), finish()),
-        Expected(outcomes=("ok", "ok")),
-        prepare=interventions.receiver(),
-    ),
+    "webhook-slow": _receiver_fault("a receiver that never answers", interventions.receiver()),
     "webhook-dead": Fault(
         "an address where nothing listens",
         _DELAYED,
@@ -130,13 +130,7 @@ FAULTS = {
         intervention=interventions.during(once="Warned"),
         says=("Notifications to",),
     ),
-    "webhook-500": Fault(
-        "a receiver that answers with errors",
-        _DELAYED,
-        (proceed(), finish()),
-        Expected(outcomes=("ok", "ok")),
-        prepare=interventions.receiver(answers=True),
-    ),
+    "webhook-500": _receiver_fault("a receiver that answers with errors", interventions.receiver(answers=True)),
     "two-runs": Fault(
         "a second run in the same workspace",
         "Two runs would overwrite each other's work.",
@@ -150,7 +144,7 @@ FAULTS = {
         (finish(READY, {"wait_for": "talk"}, message("meanwhile"), {"touch": "talked"}, GO),),
         settings={"timeouts.idle": "6s"},
         intervention=interventions.suspend(7.0),
-        events={"CutStarted": 0, "Said text=meanwhile": 1},
+        events={"CutStarted": 0, "AssistantText text=meanwhile": 1},
     ),
     "sigint-once": Fault(
         "Ctrl-C, once",

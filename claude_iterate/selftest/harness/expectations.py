@@ -123,7 +123,7 @@ def journals_are_whole(project: FaultProject, _done: Done) -> str:
 
 
 def _text(event: dict[str, Any]) -> str:
-    return str(event.get("text", "")) if event["event"] in {"ErrorPrinted", "GarbageSeen"} else ""
+    return str(event.get("text", "")) if event["event"] in {"ErrorPrinted", "UnparsedLine"} else ""
 
 
 def journals_are_small(project: FaultProject, _done: Done) -> str:

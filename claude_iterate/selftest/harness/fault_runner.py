@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import threading
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
@@ -51,44 +50,29 @@ def usual_jobs() -> int:
 
 
 def run_faults(faults: Mapping[str, Fault], folder: Path, jobs: int) -> Generator[FaultResult]:
-    """Each result as soon as it is known. The folder of a survived fault is removed. Closing the generator early ends
+    """Each result as soon as it is known. Only the folder of a failed fault is kept. Closing the generator early ends
     every run that is still going on."""
     pool = ThreadPoolExecutor(jobs, "fault")
-    projects: list[FaultProject] = []
-    over = threading.Event()
-
-    def keep(project: FaultProject) -> None:
-        projects.append(project)
-        if over.is_set():
-            project.abandon()
-
+    projects = {name: FaultProject(folder / name, fault.settings) for name, fault in faults.items()}
     try:
-        running = [pool.submit(run_fault, name, fault, folder / name, keep) for name, fault in faults.items()]
+        running = [pool.submit(run_fault, name, fault, projects[name]) for name, fault in faults.items()]
         for finished in as_completed(running):
             result = finished.result()
-            if result.state == "survived":
+            if result.state != "failed":
                 shutil.rmtree(folder / result.name, ignore_errors=True)
             yield result
     finally:
-        over.set()
         pool.shutdown(wait=False, cancel_futures=True)
-        for project in projects:
+        for project in projects.values():
             project.abandon()
         pool.shutdown()
 
 
-def run_fault(
-    name: str,
-    fault: Fault,
-    folder: Path,
-    on_open: Callable[[FaultProject], None] = lambda _project: None,
-) -> FaultResult:
-    """Run one fault from start to end. `on_open` gets its project as soon as there is one."""
+def run_fault(name: str, fault: Fault, project: FaultProject) -> FaultResult:
+    """Run one fault from start to end."""
     obstacle = fault.impossible()
     if obstacle:
         return FaultResult(name, fault, "skipped", problems=(obstacle,))
-    project = FaultProject(folder, fault.settings)
-    on_open(project)
     began = time.monotonic()
     try:
         project.make(fault.instructions)
@@ -105,8 +89,8 @@ def run_fault(
     finally:
         took = time.monotonic() - began
         project.close()
-    state = "failed" if problems else "survived"
-    return FaultResult(name, fault, state, str(found or "no end"), took, tuple(problems), folder if problems else None)
+    state, kept = ("failed", project.folder) if problems else ("survived", None)
+    return FaultResult(name, fault, state, str(found or "no end"), took, tuple(problems), kept)
 
 
 def _describe_end(project: FaultProject, done: Done) -> Expected:

@@ -8,9 +8,11 @@ import msgspec
 
 from claude_iterate.core.events.enums import Kind
 from claude_iterate.core.formats import cost, duration, money, plural
+from claude_iterate.core.outcomes.classes import WELL
 from claude_iterate.core.tones import Tone
 from claude_iterate.text import local_times
-from claude_iterate.views.history_view import green_tests
+from claude_iterate.text.run_lines import describe_tests
+from claude_iterate.views.history_view import FAILURES, changed_files
 from claude_iterate.views.iteration_rows import Row
 from claude_iterate.views.pages.drawn_page import panel
 from claude_iterate.views.settings_view import short_count
@@ -35,37 +37,33 @@ class Bar(msgspec.Struct, frozen=True):
 def draw_charts(rows: Sequence[Row]) -> list[str]:
     """One chart for each figure, as SVG; those without a value that can be seen are left out."""
     shares = [row.progress.completed / row.progress.total if row.progress and row.progress.total else 0 for row in rows]
+
+    def draw(title: str, values: Sequence[float], write: Callable[[float], str], most: float = 0.0) -> str:
+        bars = [
+            Bar(value, f"Iteration {row.number}: {write(value)}, {row.outcome}", "ok" if row.outcome in WELL else "bad")
+            for row, value in zip(rows, values, strict=True)
+        ]
+        return draw_bars(title, bars, write, most)
+
     drawn = [
-        _chart("Cost", rows, [row.known_cost_usd for row in rows], money),
-        _chart("Duration", rows, [row.duration for row in rows], duration),
-        _chart("Tokens", rows, [row.tokens.total for row in rows], lambda value: short_count(int(value))),
-        _chart("Items done", rows, [100 * share for share in shares], "{:.0f} %".format, 100.0),
-        _chart("Context", rows, [100 * (row.context or 0) for row in rows], "{:.0f} %".format, 100.0),
-        _chart("Tool calls", rows, [row.tools for row in rows], "{:.0f}".format),
+        draw("Cost", [row.known_cost_usd for row in rows], money),
+        draw("Duration", [row.duration for row in rows], duration),
+        draw("Tokens", [row.tokens.total for row in rows], lambda value: short_count(int(value))),
+        draw("Items done", [100 * share for share in shares], "{:.0f} %".format, 100.0),
+        draw("Context", [100 * (row.context or 0) for row in rows], "{:.0f} %".format, 100.0),
+        draw("Tool calls", [row.tools for row in rows], "{:.0f}".format),
     ]
     return [chart for chart in drawn if chart]
 
 
-def _chart(
-    title: str, rows: Sequence[Row], values: Sequence[float], write: Callable[[float], str], most: float = 0.0
-) -> str:
-    if max(values, default=0) <= most / _SEEN:
-        return ""
-    bars = [
-        Bar(value, f"Iteration {row.number}: {write(value)}, {row.outcome}", "ok" if row.outcome in FINE else "bad")
-        for row, value in zip(rows, values, strict=True)
-    ]
-    return draw_bars(title, bars, write, most)
-
-
 def draw_bars(title: str, values: Sequence[Bar], write: Callable[[float], str], most: float = 0.0) -> str:
-    """A chart of bars with its largest value written above; empty without a value above zero. `most` fixes the
+    """A chart of bars with its largest value written above; empty without one that can be seen. `most` fixes the
     scale."""
     each = -(-len(values) // _MOST) or 1
     groups = [values[start : start + each] for start in range(0, len(values), each)]
     shown = [max(group, key=lambda bar: bar.value) for group in groups]
     largest = max((bar.value for bar in shown), default=0.0)
-    if largest <= 0:
+    if largest <= most / _SEEN:
         return ""
     place = (_WIDTH - 2 * _EDGE) / len(shown)
     bars = []
@@ -76,14 +74,6 @@ def draw_bars(title: str, values: Sequence[Bar], write: Callable[[float], str], 
     return panel("chart", "chart", title=title, bars=bars, count=len(values), largest=write(largest), **sizes)
 
 
-FINE = frozenset({"ok", "max_turns"})
-"""Outcomes of a call that came to its own end."""
-
-
-_NOT_FAILED = frozenset({"interrupted", "skipped", "rebooted", "usage_limit", "transient", "away"})
-"""Outcomes of a call that did not come to its own end, and did not fail."""
-
-
 def outcome(row: Row) -> str:
     """`ok`, `no report`, `usage limit`."""
     return "no report" if row.outcome == Kind.OK and row.complete is None else row.outcome.replace("_", " ")
@@ -91,9 +81,9 @@ def outcome(row: Row) -> str:
 
 def outcome_tone(row: Row) -> Tone:
     """How that looks."""
-    if row.outcome in FINE:
-        return "good" if row.complete is not None else "warning"
-    return "warning" if row.outcome in _NOT_FAILED else "plain" if row.outcome == Kind.UNFINISHED else "bad"
+    if row.outcome in WELL and row.complete is not None:
+        return "good"
+    return "bad" if row.outcome in FAILURES else "plain" if row.outcome == Kind.UNFINISHED else "warning"
 
 
 def time_taken(row: Row) -> str:
@@ -111,8 +101,8 @@ def row_words(row: Row) -> dict[str, str]:
         "cost": cost(row.known_cost_usd, row.cost_is_lower_bound),
         "tokens": short_count(row.tokens.total),
         "tools": str(row.tools),
-        "files": _files(row),
-        "tests": green_tests(row.tests),
+        "files": _changes(row),
+        "tests": describe_tests(row.tests),
         "progress": f"{row.progress.completed}/{row.progress.total}" if row.progress is not None else "",
         "claim": {None: "", True: "held", False: "failed"}[row.claim_held] or ("claimed" if row.complete else ""),
         "outcome": outcome(row),
@@ -124,8 +114,6 @@ def row_words(row: Row) -> dict[str, str]:
     }
 
 
-def _files(row: Row) -> str:
-    if row.files is None:
-        return "not measured"
-    changed = f"+{row.files.created} ~{row.files.modified} -{row.files.deleted}"
+def _changes(row: Row) -> str:
+    changed = changed_files(row.files) or "not measured"
     return f"{changed}, {plural(row.commits, 'commit')}" if row.commits else changed

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from claude_iterate.core.formats import duration, plural
 from claude_iterate.core.sanitize import sanitize_terminal
+from claude_iterate.text.proof_lines import check_result
 from claude_iterate.views.story import Happening, verdict
 
 if TYPE_CHECKING:
@@ -28,15 +29,14 @@ _LONGEST = 4000
 
 
 class Drawn(msgspec.Struct, frozen=True):
-    """What a page shows at one moment. `whole`: nothing is left to read; `offers` are the requests that make sense now;
-    `says` is for a screen reader, when it changes."""
+    """What a page shows at one moment. `offers` are the requests that make sense now; `says` is for a screen reader,
+    when it changes."""
 
     title: str
     panels: Mapping[str, str]
     lines: tuple[Happening, ...] = ()
     offers: tuple[str, ...] = ()
     says: str = ""
-    whole: bool = True
     run: str = ""
 
     def over(self, unread: Drawn) -> Drawn:
@@ -56,8 +56,8 @@ def markdown(name: str, /, **values: Any) -> str:
 
 def panel(file: str, macro: str, /, **values: Any) -> str:
     """One part of a page: a macro of a template, called with these values."""
-    made = getattr(_environment().get_template(f"{file}.html.jinja").module, macro)(**values)
-    return made.strip() if type(made) is str else type(made)(made.strip())
+    made: str = getattr(_environment().get_template(f"{file}.html.jinja").module, macro)(**values)
+    return made.strip()
 
 
 @functools.cache
@@ -72,7 +72,7 @@ def _environment(escapes: bool = True) -> Environment:
         lstrip_blocks=True,
         finalize=_clean,
     )
-    environment.globals.update(duration=duration, plural=plural, verdict=verdict)
+    environment.globals.update(check_result=check_result, duration=duration, plural=plural, verdict=verdict)
     environment.filters["end"] = lambda text: text if len(text) <= _LONGEST else f"…{text[-_LONGEST:]}"
     return environment
 

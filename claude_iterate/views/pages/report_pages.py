@@ -1,7 +1,4 @@
-"""The morning report as a page: HTML that needs nothing but itself, or Markdown.
-
-Whatever Claude, a check or the user wrote is a value of the template and is escaped there; the page has no script.
-"""
+"""The morning report as a page: HTML that needs nothing but itself and has no script, or Markdown."""
 
 from __future__ import annotations
 
@@ -15,9 +12,6 @@ from claude_iterate.views.pages.charts import draw_charts, row_words
 from claude_iterate.views.pages.drawn_page import page
 from claude_iterate.views.run_view import short_id
 from claude_iterate.views.settings_view import short_count
-
-_INSTRUCTIONS = 100_000
-"""Characters of the instructions: their beginning."""
 
 
 def html(report: NightReport) -> str:
@@ -44,7 +38,6 @@ def _values(report: NightReport) -> dict[str, Any]:
         "parts": [_part(part) for part in reversed(report.parts)] if len(report.parts) > 1 else [],
         "changed_files": "\n".join(map(_file_line, report.diffstat.files)) if report.diffstat is not None else "",
         "when": local_times.whole,
-        "asked": _instructions(report.instructions),
     }
 
 
@@ -81,10 +74,6 @@ def _part(part: RunOfTask) -> dict[str, str]:
         "words": part.words,
         "tone": part.tone,
     }
-
-
-def _instructions(text: str) -> str:
-    return text if len(text) <= _INSTRUCTIONS else f"{text[:_INSTRUCTIONS]}…\n(The rest is in INSTRUCTIONS.md.)"
 
 
 def _words_of(row: dict[str, str]) -> str:

@@ -1,7 +1,4 @@
-"""The page of a run on the dashboard. The run is followed once for all who look, and drawn when something changed.
-
-All lists have an end, so neither the page nor what is sent to it grows with the run.
-"""
+"""The page of a run on the dashboard, drawn when something changed. All lists have an end, so it does not grow."""
 
 from __future__ import annotations
 
@@ -14,15 +11,13 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from claude_iterate.core.formats import duration, moment
+from claude_iterate.core.formats import duration
 from claude_iterate.core.state.condition import items_done
-from claude_iterate.text import local_times
 from claude_iterate.views import watched_workspace
 from claude_iterate.views.history_view import history_of
 from claude_iterate.views.pages import charts
 from claude_iterate.views.pages.drawn_page import Drawn, panel
-from claude_iterate.views.run_view import newer_journal, short_id
-from claude_iterate.views.settings_view import short_count
+from claude_iterate.views.run_view import short_id
 from claude_iterate.views.story import Happening, Story
 from claude_iterate.views.watched_workspace import Seen, WatchedWorkspace
 from claude_iterate.workspace.files.restorable_file import version
@@ -30,10 +25,6 @@ from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import notes
 
 _ROWS, _PROOFS, _TOOLS, _FILES, _RUNS, _NOTES = 50, 5, 12, 20, 20, 5
-_LEAST_CONTEXT = 0.005
-"""Less would be shown as 0 %."""
-_STEPS = 4
-"""Pieces of a long journal that are read before the page says how far it is."""
 _LOG = 24 * 1024
 """Bytes at the end of the log that are shown."""
 _FILE = "run_panels"
@@ -42,7 +33,7 @@ NAMES = ("problem", "head", "figures", "watch", "charts", "iterations", "work", 
 
 
 class RunPicture(msgspec.Struct, frozen=True):
-    """All that a page shows of a run. `problem` says what is wrong with its record, and what to do."""
+    """All that a page shows of a run."""
 
     seen: Seen
     at: float
@@ -53,7 +44,6 @@ class RunPicture(msgspec.Struct, frozen=True):
     log: str = ""
     log_name: str = ""
     notes: Sequence[str] = ()
-    problem: str = ""
 
 
 class WatchedRun:
@@ -62,16 +52,16 @@ class WatchedRun:
     def __init__(self, layout: Layout, run: str = "") -> None:
         self._layout = layout
         self._run = run
-        self._watched = WatchedWorkspace(layout, run, _STEPS)
+        self._watched = WatchedWorkspace(layout, run)
         self._before: tuple[object, ...] = ()
 
     def draw(self) -> Drawn | None:
         """The page as it is now; None when nothing has changed since the last time."""
         seen, ids = self._watched.look(), self._layout.run_ids()
-        started = seen.story.started if seen.story is not None else None
+        started, last = (seen.story.started, seen.story.last) if seen.story is not None else (None, None)
         log = self._layout.folder / Path(started.log).name if started is not None and started.log else None
         written = version(log) if log is not None else None
-        now = (seen.cursor, seen.share, seen.alive, seen.notes, seen.gone, seen.condition, ids, log, written)
+        now = (last, seen.alive, seen.notes, seen.condition, ids, log, written)
         if now == self._before:
             return None
         picture = RunPicture(
@@ -82,24 +72,10 @@ class WatchedRun:
             _read_end(log) if log is not None else "",
             log.name if log is not None else "",
             [note.text for note in notes.pending_notes(self._layout)[:_NOTES]] if seen.notes else (),
-            self._problem(seen),
         )
         drawn = draw_run(picture)
         self._before = now
         return drawn
-
-    def _problem(self, seen: Seen) -> str:
-        name, story = self._layout.name, seen.story
-        if seen.gone:
-            return f"The folder of the workspace {name} is gone. See what is left: claude-iterate list"
-        if story is None:
-            return ""
-        if newer := newer_journal(self._layout, story.run):
-            return newer
-        if story.started is None and seen.share >= 1.0 and not seen.alive:
-            lost = f"The journal of run {story.run} has lost its beginning, so little of it can be shown."
-            return f"{lost} Look: claude-iterate doctor"
-        return ""
 
 
 def _read_end(path: Path) -> str:
@@ -116,7 +92,7 @@ def _read_end(path: Path) -> str:
 
 def unread_page(name: str) -> Drawn:
     """The page of a run whose journal is being opened."""
-    return Drawn(name, {**dict.fromkeys(NAMES, ""), "head": panel(_FILE, "reading", share=0)}, whole=False)
+    return Drawn(name, {**dict.fromkeys(NAMES, ""), "head": panel(_FILE, "reading")})
 
 
 def draw_run(picture: RunPicture) -> Drawn:
@@ -124,13 +100,9 @@ def draw_run(picture: RunPicture) -> Drawn:
     seen, story = picture.seen, picture.seen.story
     title = f"{seen.name}: {seen.words}"
     panels = dict.fromkeys(NAMES, "")
-    panels["problem"] = panel(_FILE, "problem", text=picture.problem)
     panels["runs"] = panel(_FILE, "runs", name=seen.name, runs=[(run, short_id(run)) for run in picture.runs])
-    if seen.share < 1.0:
-        panels["head"] = panel(_FILE, "reading", share=round(100 * seen.share))
-        return Drawn(title, panels, whole=False)
     if story is None or story.started is None:
-        panels["head"] = panel(_FILE, "unborn", name=seen.name, condition=seen.condition, gone=seen.gone)
+        panels["head"] = panel(_FILE, "unborn", seen=seen, text=watched_workspace.without_story(seen).text)
         return Drawn(title, panels, says=title)
     timeline = tuple(story.recent)
     panels |= {name: panel(_FILE, name, **values) for name, values in _values(picture, story, timeline).items()}
@@ -145,16 +117,16 @@ def _values(picture: RunPicture, story: Story, timeline: Sequence[Happening]) ->
     table = [charts.row_words(row) for row in reversed(rows[-_ROWS:])]
     measured = story.state.work.last_measure
     changes = measured.changes if measured is not None else None
-    tools = [line for line in timeline if line.event in {"ToolCalled", "ToolAnswered"}][-_TOOLS:]
+    tools = [line for line in timeline if line.event in {"ToolCalled", "ToolResult"}][-_TOOLS:]
     return {
         "head": _head(picture, story),
-        "figures": {"figures": _figures(picture, story)},
+        "figures": {"figures": watched_workspace.figures(story, picture.seen.notes)},
         "watch": _watch(picture, story),
         "charts": {"charts": charts.draw_charts(rows)},
         "iterations": {"rows": table, "more": max(0, len(rows) - _ROWS)},
         "work": {"measured": measured, "changes": changes, "files": changes.files[:_FILES] if changes else ()},
-        "tools": {"lines": tools[::-1], "total": _tools(story)},
-        "proof": {"proofs": list(story.proofs.all)[: -_PROOFS - 1 : -1]},
+        "tools": {"lines": tools[::-1], "total": sum(row.tools for row in story.rows.every())},
+        "proof": {"proofs": list(story.proofs)[: -_PROOFS - 1 : -1]},
         "log": {"name": picture.log_name, "text": picture.log},
     }
 
@@ -183,42 +155,13 @@ def _head(picture: RunPicture, story: Story) -> dict[str, Any]:
     }
 
 
-def _figures(picture: RunPicture, story: Story) -> list[tuple[str, str]]:
-    """Those that are known; what there is none of is not shown."""
-    state, work, context = story.state, story.state.work, story.state.session.context
-    dry_run = state.run.dry_run
-    used = state.spent.tokens.total
-    found = {
-        "Cost": "none: a dry run" if dry_run else watched_workspace.cost_so_far(state),
-        "Tokens": "" if dry_run or not used else short_count(used),
-        "Iterations": str(state.iterations),
-        "Tool calls": str(_tools(story) or ""),
-        "Files changed": str(work.files_changed or "") if work.measured else "",
-        "Commits": str(work.commits or "") if work.measured else "",
-        "Waits": f"{story.wait_count} ({duration(story.waited)})" if story.wait_count else "",
-        "Notes waiting": str(picture.seen.notes or ""),
-        "Context": f"{100 * context:.0f} %" if context is not None and context >= _LEAST_CONTEXT else "",
-    }
-    return [(name, text) for name, text in found.items() if text]
-
-
 def _watch(picture: RunPicture, story: Story) -> dict[str, Any]:
-    windows = []
-    for name, window in story.state.waiting.windows.items():
-        used, resets_at = watched_workspace.window_use(window), window.resets_at or 0.0
-        ahead = resets_at > picture.at
-        resets = f", resets {local_times.day_and_time(moment(resets_at), picture.at)}" if ahead else ""
-        windows.append((name.replace("_", " "), used + resets))
     return {
         "counters": watched_workspace.breaker_counters(story),
-        "windows": windows,
+        "windows": watched_workspace.windows(story, picture.at),
         "notes": picture.notes,
         "more": picture.seen.notes - len(picture.notes),
     }
-
-
-def _tools(story: Story) -> int:
-    return sum(row.tools for row in story.rows.every())
 
 
 def offers(picture: RunPicture) -> tuple[str, ...]:

@@ -11,22 +11,22 @@ import errno
 import os
 import shlex
 import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from claude_iterate.errors import ExpectedError, WorkspaceProblem, advice
-from claude_iterate.workspace.files.untrusted_files import NOT_A_FOLDER, is_folder
+from claude_iterate.workspace.files.untrusted_files import NOT_A_FOLDER, is_folder, temporary_name
 
 
 @contextlib.contextmanager
 def new_folder(folder: Path, mode: int | None = None) -> Iterator[Path]:
     """Yields a folder to fill; afterwards it becomes `folder`. After an error nothing is left of it."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    made = temporary_name(folder)
+    made.mkdir(0o700)
     try:
         yield made
-        # mkdtemp makes private folders; ours gets the mode of its parent, unless the caller gives one.
+        # Private until it is whole; then it gets the mode of its parent, unless the caller gives one.
         made.chmod(folder.parent.stat().st_mode & 0o777 if mode is None else mode)
         # This fails if another process made the folder meanwhile, because what we make is never empty.
         made.rename(folder)
@@ -68,7 +68,7 @@ def _in_the_way(path: Path) -> Path | None:
 def remove(path: Path) -> None:
     """Delete a file or folder. It is renamed first, so that no list ever shows half of it."""
     # Renamed within its parent: a read-only folder cannot be moved into another one.
-    here, hidden = path, _hidden_name(path)
+    here, hidden = path, temporary_name(path)
     try:
         if path.is_symlink() or not path.is_dir():
             path.unlink()
@@ -80,7 +80,3 @@ def remove(path: Path) -> None:
             f"{here} could not be deleted: {error.strerror}.",
             f"Check the permissions of {here.parent} and what is in it, then delete {here} by hand.",
         ) from None
-
-
-def _hidden_name(path: Path) -> Path:
-    return path.with_name(f".{path.name}.deleted.{os.getpid()}")

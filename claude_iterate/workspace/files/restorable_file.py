@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
-from typing import IO
 
 from claude_iterate.workspace.files import untrusted_files
 
@@ -41,55 +41,35 @@ class RestorableFile:
         """`new`: a file that is there already is a FileExistsError."""
         self._path = path
         self.handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | (os.O_EXCL if new else 0), mode)
-        about = os.fstat(self.handle)
-        self._identity = _identity(about)
-        self.size = about.st_size
-        """How much is known to be in it: who writes adds to it."""
+        self._identity = _identity(os.fstat(self.handle))
 
     @property
     def in_place(self) -> bool:
-        """True while the name leads to this file, and nothing of it was cut off. Costs one look."""
+        """True while the name leads to this file. Costs one look."""
         try:
             named = os.lstat(self._path)
         except OSError:
             return False
         if _identity(named) == self._identity:
-            return named.st_size >= self.size
+            return True
         # Some file systems of networks change the numbers of their files. There the open file still has a name, and
         # what is said of both is the same.
         held = os.fstat(self.handle)
         return bool(held.st_nlink) and (held.st_size, held.st_mtime_ns) == (named.st_size, named.st_mtime_ns)
 
-    def put_back(self, instead: bytes = b"") -> str:
-        """Make a file of this name with all that was written. Where it cannot be made: an OSError, and nothing has
-        changed. Where what was written cannot be read any more, or was cut off, `instead` begins the new file, and the
-        reason is returned."""
-        with untrusted_files.open_replacement(self._path, follow=False) as file:
-            unread = self._copy_to(file)
-            if unread:
-                file.truncate(0)
-                file.seek(0)
-                file.write(instead)
+    def put_back(self) -> None:
+        """Make a file of this name with all that was written. Where that cannot be made: an OSError, and nothing has
+        changed."""
+        with (
+            untrusted_files.open_replacement(self._path, follow=False) as file,
+            open(self.handle, "rb", closefd=False) as held,
+        ):
+            held.seek(0)
+            shutil.copyfileobj(held, file, _AT_ONCE)
         handle = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW)
         os.close(self.handle)
         self.handle = handle
-        about = os.fstat(handle)
-        self._identity, self.size = _identity(about), about.st_size
-        return unread
-
-    def _copy_to(self, target: IO[bytes]) -> str:
-        if os.fstat(self.handle).st_size < self.size:
-            return "it was emptied or cut"
-        with open(self.handle, "rb", closefd=False) as held:
-            held.seek(0)
-            while True:
-                try:
-                    data = held.read(_AT_ONCE)
-                except OSError as error:
-                    return error.strerror or str(error)
-                if not data:
-                    return ""
-                target.write(data)
+        self._identity = _identity(os.fstat(handle))
 
 
 def _identity(about: os.stat_result) -> Identity:

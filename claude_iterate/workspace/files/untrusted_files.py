@@ -4,7 +4,7 @@ Reading a file never waits for a pipe or a device, and never takes in more than 
 is a link, and so leads elsewhere, is never read, filled or emptied.
 
 A written file is there whole or not at all: temporary file in the same folder, sync, rename. The name of a temporary
-file has the pid of its writer, so what a killed writer left can be told from what a living one is about to rename.
+file or folder has the pid of its writer, so what a killed one left can be told from what a living one is busy with.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ MOST = 1 << 20
 """More than any report, list or status needs."""
 LARGE = 64 << 20
 """More than any text of the user or document of ours has."""
-_PIECE = 64 * 1024
 NOT_A_FOLDER = "a link or a file, not a folder"
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
 _TEMPORARY = re.compile(r"\.(?P<target>.+)\.(?P<pid>[0-9]{1,7})-[0-9a-f]{8}\.tmp")
@@ -84,25 +83,12 @@ def look(path: Path, most: int = MOST, links: bool = True) -> Found:
         if error.errno in (errno.ENXIO, errno.EOPNOTSUPP):
             raise _irregular(path) from None
         raise
-    try:
+    with open(handle, "rb") as file:
         about = os.fstat(handle)
         if not stat.S_ISREG(about.st_mode):
             raise _irregular(path)
-        data = _first(handle, most + 1, about.st_size)
-    finally:
-        os.close(handle)
+        data = file.read(most + 1)
     return Found(data[:most], len(data) <= most, about.st_ino, about.st_mtime_ns, about.st_nlink)
-
-
-def _first(handle: int, most: int, size: int) -> bytes:
-    """Up to `most` bytes. Room is made for what the file is said to hold, not for all that it might."""
-    pieces: list[bytes] = []
-    room = min(most, size + 1)
-    while most > 0 and (piece := os.read(handle, room)):
-        pieces.append(piece)
-        most -= len(piece)
-        room = min(most, _PIECE)
-    return b"".join(pieces)
 
 
 def snapshot(path: Path) -> Found | None:
@@ -140,6 +126,11 @@ def _irregular(path: Path) -> OSError:
     return OSError(errno.EINVAL, "it is not a regular file", str(path))
 
 
+def temporary_name(path: Path) -> Path:
+    """A hidden name beside this path, for what will be renamed to it or deleted."""
+    return path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
+
+
 @contextlib.contextmanager
 def open_replacement(path: Path, private: bool = False, follow: bool = True) -> Iterator[IO[bytes]]:
     """Yields a file to write, whose `name` is temporary. Afterwards it replaces `path`; after an error nothing is left.
@@ -153,7 +144,7 @@ def open_replacement(path: Path, private: bool = False, follow: bool = True) -> 
         before = None if private else target.stat().st_mode & 0o777
     # A new file of ours is as open as any other file the user makes.
     is_new = before is None and not private
-    name = f"{target.parent}/.{target.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
+    name = str(temporary_name(target))
     file = open(name, "xb", opener=lambda path, flags: os.open(path, flags, 0o666 if is_new else 0o600))
     try:
         with file:
@@ -188,19 +179,23 @@ def write_json(path: Path, document: Any) -> None:
     write_text(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
 
 
-def find_abandoned(folder: Path, *targets: str, remove: bool = False) -> list[Path]:
-    """Temporary files that killed writers left in the folder; only those of `targets`, if any are named. What cannot be
-    removed stays."""
+def find_abandoned(folder: Path, *targets: str, remove: bool = False, folders: bool = False) -> list[Path]:
+    """Temporary files, or folders, that killed writers left in the folder; only those of `targets`, if any are named.
+    What cannot be removed stays."""
     found = ((folder / name, _TEMPORARY.fullmatch(name)) for name in names_in(folder))
     ours = [(path, int(match["pid"])) for path, match in found if match and (not targets or match["target"] in targets)]
-    abandoned = [path for path, pid in ours if path.is_file() and (not processes.is_alive(pid) or is_untouched(path))]
+    abandoned = [
+        path
+        for path, pid in ours
+        if (is_folder(path) if folders else path.is_file()) and (not processes.is_alive(pid) or _is_untouched(path))
+    ]
     for path in abandoned if remove else ():
         with contextlib.suppress(OSError):
             path.unlink()
     return abandoned
 
 
-def is_untouched(path: Path) -> bool:
+def _is_untouched(path: Path) -> bool:
     """Neither this file or folder nor what is right in it has changed for an hour: no process is still busy with it,
     even if its pid is in use again."""
     with contextlib.suppress(OSError):

@@ -4,7 +4,7 @@ A request names the run it is for, so that old requests are recognised without a
 writes an answer beside it: only the runner knows what the request means at that moment.
 
 The folder may hold anything. A file that is named like a request and is not one is removed with a warning; a file with
-another name stays, with a warning. Nothing in the folder can stop the runner.
+another name is left alone. Nothing in the folder can stop the runner.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ _NAME = rf"[0-9]{{20}}-(?:{'|'.join((*VERBS, HOLD))})-[0-9a-f]{{6}}\.json"
 _REQUEST = re.compile(_NAME)
 _ANSWER = re.compile(rf"\.{_NAME}\.answer")
 _LARGEST = 64 * 1024
-_MOST_WARNINGS = 3
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -91,29 +90,17 @@ class RequestFolder:
                     (self._folder / name).unlink()
 
     def take(self, reply: Callable[[Request], str]) -> Iterator[Request | str]:
-        """What came since the last call: requests, oldest first, each answered with `reply` just before it is yielded,
-        then warnings. Cheap when there is nothing, so that it can be called often."""
-        warnings: list[str] = []
+        """What came since the last call, oldest first: requests, each answered with `reply` just before it is yielded,
+        and warnings. Cheap when there is nothing, so that it can be called often."""
         is_folder = untrusted_files.is_folder(self._folder)
         for name in untrusted_files.names_in(self._folder) if is_folder else ():
-            # A name that begins with a dot is an unfinished request, or an answer.
-            if name in self._ignored or name.startswith("."):
+            if name in self._ignored or not _REQUEST.fullmatch(name):
                 continue
-            if _REQUEST.fullmatch(name):
-                found = self._accept(self._folder / name, reply)
-            else:
-                self._ignored.add(name)  # reported once
-                found = "it is not a request, and stays where it is"
-            if isinstance(found, Request):
-                yield found
-            else:
-                warnings.append(f"Ignored {ascii(name)[1:-1][:100]} in control/: {found}.")
+            found = self._accept(self._folder / name, reply)
+            yield found if isinstance(found, Request) else f"Ignored {name} in control/: {found}."
         if is_folder is False and not self._warned:
             self._warned = True
-            warnings.append(f"Requests cannot reach this run: control/ is {untrusted_files.NOT_A_FOLDER}.")
-        yield from warnings[:_MOST_WARNINGS]
-        if len(warnings) > _MOST_WARNINGS:
-            yield f"Ignored {len(warnings) - _MOST_WARNINGS} more files in control/."
+            yield f"Requests cannot reach this run: control/ is {untrusted_files.NOT_A_FOLDER}."
 
     def _accept(self, path: Path, reply: Callable[[Request], str]) -> Request | str:
         """The request, answered and removed; or why it is not one."""

@@ -84,8 +84,6 @@ def _problem(path: Path, homes: list[Path], shown: str) -> tuple[str, str]:
         mode = real.stat().st_mode
     except OSError as error:
         return f"it cannot be read: {error.strerror}", "Correct the link, or delete it."
-    if stat.S_ISDIR(mode):
-        return "it is a folder", "A hook is one executable file. Rename the folder."
     if not stat.S_ISREG(mode):
         return "it is not a file", "A hook is one executable file."
     if not os.access(real, os.X_OK):

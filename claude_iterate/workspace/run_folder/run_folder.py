@@ -52,7 +52,6 @@ class RunFolder:
         self.identity = identity_of(layout.folder)
         self._real = Path(os.path.realpath(layout.folder))
         self._created = _creation_moment(layout)
-        self._summary = version(layout.metadata)
         self._files = UserFiles(layout, prompts, works_off_plan, writes_instructions)
         self._put_back: list[str] = []
         self._told: set[str] = set()
@@ -105,14 +104,6 @@ class RunFolder:
         self._put_back += [what for what in found if what not in self._put_back]
         return bool(found)
 
-    def note_summary(self) -> None:
-        """The file with the summary is the one that is there now."""
-        self._summary = version(self._layout.metadata)
-
-    def summary_was_replaced(self) -> bool:
-        """True when `.metadata.json` is not the file that this run wrote: it may say how things were last week."""
-        return version(self._layout.metadata) != self._summary
-
     def last_prompt(self) -> str:
         """The newest prompt of an iteration that is still there: it has the text of the instructions."""
         return max((str(path) for path in (self._layout.runs / self._run / "raw").glob("[0-9]*.prompt.md")), default="")
@@ -146,7 +137,7 @@ class RunFolder:
             *most, last = (f"the {part}" if part in _RECORD else part for part in parts)
             named = f"{', '.join(most)} and {last}" if most else last
             were = "were" if most or last in SEVERAL else "was"
-            how = "deleted, replaced or emptied" if _RECORD & set(parts) else "deleted"
+            how = "deleted or replaced" if _RECORD & set(parts) else "deleted"
             hint = "" if set(parts) - _RECORD else self._against_git()
             yield f"Restored {named}, which {were} {how}{when}.", hint
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import hashlib
+import json
 import os
 import shlex
 from collections.abc import Iterator
@@ -21,9 +22,9 @@ from msgspec.structs import replace
 from claude_iterate.agent.command.sandbox_host import KEPT_IN_PROJECT, KEPT_OF_CLAUDE, claude_folder
 from claude_iterate.core.events import Warned
 from claude_iterate.core.formats import join_names
-from claude_iterate.errors import UsageProblem
+from claude_iterate.errors import ExpectedError, UsageProblem
 from claude_iterate.project import inner_repositories
-from claude_iterate.workspace import settings_reader
+from claude_iterate.workspace import metadata, settings_reader
 from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
@@ -123,8 +124,8 @@ def _texts(project: Project, layout: Layout) -> Texts:
     places += [layout.status_instructions, layout.prompts, layout.folder / "hooks"]
     places += [claude_folder(project.environ) / name for name in KEPT_OF_CLAUDE]
     found = {str(path): text for place in places for path in _files(place) if (text := _text(path)) is not None}
-    with contextlib.suppress(Exception):
-        found[str(layout.metadata)] = msgspec.json.encode(project.metadata(layout).settings).decode()
+    with contextlib.suppress(ExpectedError):
+        found[str(layout.metadata)] = json.dumps(metadata.read(layout.metadata).settings, indent=2)
     return found
 
 
