@@ -78,6 +78,17 @@ def place_warnings(run: PreparedRun, tree: Worktree | None) -> list[Warned]:
     """What is not in the worktree; without one, which other run works in the same folder."""
     if not run.request.is_real_run:
         return []
+    return [*_warn_of_root(run), *_warn_of_place(run, tree)]
+
+
+def _warn_of_root(run: PreparedRun) -> list[Warned]:
+    if run.settings.sandbox.kind != "bwrap" or os.geteuid() != 0:
+        return []
+    text = "You are root, so Claude is root inside the sandbox, without capabilities: it can read what only root may read."
+    return [Warned(text, "Run it as a user without privileges.")]
+
+
+def _warn_of_place(run: PreparedRun, tree: Worktree | None) -> list[Warned]:
     if tree is None:
         return [
             Warned(

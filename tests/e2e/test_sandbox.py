@@ -241,7 +241,7 @@ def test_doctor_tells_which_sandboxes_work(loop: Loop) -> None:
 
 
 @needs_bwrap
-@pytest.mark.parametrize("linked", ["INSTRUCTIONS.md", "prompts/loop/system.md", "notes"])
+@pytest.mark.parametrize("linked", ["INSTRUCTIONS.md", "notes"])
 def test_no_link_brings_a_file_of_the_user_in(loop: Loop, linked: str) -> None:
     """Claude makes a link where claude-iterate reads for it: the run ends and says so; the file is in no prompt."""
     loop.make()
