@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 
@@ -30,6 +29,8 @@ def check_name(name: str, what: str = "workspace") -> str:
 
 def nearest(word: str, known: Iterable[str], most: int = 1) -> list[str]:
     """The known names that may have been meant, best first: they begin with the word, or are spelled alike."""
+    import difflib
+
     known = list(dict.fromkeys(known))
     begun = [name for name in known if name.startswith(word)] if len(word) > 2 else []
     return list(dict.fromkeys([*begun, *difflib.get_close_matches(word, known, n=most, cutoff=0.65)]))[:most]

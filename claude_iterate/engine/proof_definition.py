@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from claude_iterate.agent.command.command_line import run_environment
 from claude_iterate.core.events import ProofChange, ProofDefined, ProofTestsCounted, Warned
 from claude_iterate.core.rules.proof import digest
-from claude_iterate.core.tampering import comparison
+from claude_iterate.core.tampering import comparison, descriptions
 from claude_iterate.core.tampering.check_words import named_by
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.run_spec import RunSpec
@@ -66,7 +66,7 @@ class Definition:
     def _warn(self, when: str, changes: tuple[ProofChange, ...]) -> None:
         if changes:
             hint = f"Undo it, or accept it as it is: claude-iterate run {self._plan.layout.name} --accept-changes"
-            described = comparison.all_described([replace(change, earlier=False) for change in changes])
+            described = descriptions.describe_all([replace(change, earlier=False) for change in changes])
             self._recorder.record(Warned(f"{when}, and part of the proof: {described}", hint))
 
     def _taken_over(self, defined: ProofDefined, now: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:

@@ -7,7 +7,6 @@ most commands look at no process, so it is imported where it is used.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import fcntl
 import functools
 import os
@@ -25,6 +24,8 @@ _F_SETPIPE_SZ = 1031
 
 def become_subreaper() -> None:
     """Let orphans of our children become our children, so that we can find them all (Linux)."""
+    import ctypes
+
     if LINUX:
         with contextlib.suppress(OSError, AttributeError):
             ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)

@@ -14,7 +14,7 @@ from claude_iterate.core.rules.endings import changed_proof, first_finding
 from claude_iterate.core.rules.hooks import describe_end
 from claude_iterate.core.rules.proof import flaky_check
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.tampering import comparison
+from claude_iterate.core.tampering import descriptions
 
 SHOWN = 15
 """Lines of what a check printed; the log has all that is kept."""
@@ -116,4 +116,4 @@ def claim_remarks(finished: RunFinished, state: RunState) -> list[str]:
 
 def describe_changes(changes: Sequence[Any]) -> str:
     """What changed of that which defines the proof, and in which run; empty: nothing."""
-    return comparison.told(changes) if changes else ""
+    return descriptions.describe_changes(changes) if changes else ""

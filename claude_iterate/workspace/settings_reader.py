@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -73,6 +72,8 @@ def expand_path(text: str, environ: Mapping[str, str]) -> Path:
 
 def read_document(path: Path) -> dict[str, Any]:
     """The parsed file, TOML or JSON by its ending."""
+    import tomllib
+
     language = "JSON" if path.suffix == ".json" else "TOML"
     try:
         document = json.loads(read_text(path)) if language == "JSON" else tomllib.loads(read_text(path))

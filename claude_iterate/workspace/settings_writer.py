@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any
@@ -200,6 +199,8 @@ def _rewrite(path: Path, setting: Setting, value: Any) -> None:
 
 
 def _rewrite_toml(path: Path, setting: Setting, value: Any) -> None:
+    import tomllib
+
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 

@@ -175,7 +175,7 @@ def test_a_missing_name_lists_the_workspaces(typed: Type) -> None:
 def test_a_command_that_only_looks_does_without_heavy_packages(
     words: tuple[str, ...], project: Project, environ: dict[str, str], folder: Path
 ) -> None:
-    """`--help`, `list` and `show` answer at once: none of the eight packages is loaded."""
+    """`--help`, `list` and `show` answer at once: none of the nine packages is loaded."""
     project.create("task", instructions=b"Do it.\n")
     done = subprocess.run(
         [sys.executable, "-P", "-c", CODE, *words],

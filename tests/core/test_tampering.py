@@ -12,13 +12,11 @@ from claude_iterate.core.formats import plural
 from claude_iterate.core.tampering import marks_of_tests
 from claude_iterate.core.tampering.comparison import (
     EMPTY,
-    all_described,
     compare,
-    described,
     still_open,
-    told,
     with_changes,
 )
+from claude_iterate.core.tampering.descriptions import describe, describe_all, describe_changes
 from claude_iterate.core.tampering.normal_forms import changed_settings, proving_part
 
 PYTHON = "def test_a():\n    assert one() == 1\n    assert two() == 2\n\n\ndef test_b():\n    assert three()\n"
@@ -256,10 +254,10 @@ def test_a_change_stands_until_it_is_undone_or_the_file_is_another() -> None:
 def test_changes_in_words() -> None:
     """What, how, and what it is to the proof; a long list is cut."""
     change = ProofChange("check", "check.sh", "changed")
-    assert described(change) == "check.sh (changed; a check uses it)"
+    assert describe(change) == "check.sh (changed; a check uses it)"
     earlier = ProofChange("check", "check.sh", "changed", earlier=True)
-    assert described(earlier) == "check.sh (changed in an earlier run; a check uses it)"
-    assert all_described([change] * 10).endswith("and 2 more")
+    assert describe(earlier) == "check.sh (changed in an earlier run; a check uses it)"
+    assert describe_all([change] * 10).endswith("and 2 more")
 
 
 @pytest.mark.parametrize(
@@ -281,7 +279,7 @@ def test_an_open_task_that_is_taken_out_of_the_plan_is_told(now: str, gone: int)
     """Ticks, other words, new tasks and ticked tasks that go are work; an open one that is gone is not done."""
     before = {"plan": {"PLAN.md": proving_part("plan", "PLAN.md", "- [x] one\n- [ ] two\n- [ ] three\n")}}
     changes = compare(before, {"plan": {"PLAN.md": proving_part("plan", "PLAN.md", now) or EMPTY}})
-    told = [described(change) for change in changes]
+    told = [describe(change) for change in changes]
     assert told == ([f"PLAN.md ({plural(gone, 'open task')} removed; the plan)"] if gone else [])
 
 
@@ -298,6 +296,8 @@ def test_in_which_run_it_was_changed_is_said_once() -> None:
     change = ProofChange("check", "check.sh", "changed")
     earlier = ProofChange("check", "other.sh", "deleted", earlier=True)
     start, now = "Part of the proof was changed", "check.sh (changed; a check uses it)"
-    assert told([change]) == f"{start} during the run: {now}"
-    assert told([earlier]) == f"{start} in an earlier run: other.sh (deleted; a check uses it)"
-    assert told([change, earlier]) == f"{start}: {now}, other.sh (deleted in an earlier run; a check uses it)"
+    assert describe_changes([change]) == f"{start} during the run: {now}"
+    assert describe_changes([earlier]) == f"{start} in an earlier run: other.sh (deleted; a check uses it)"
+    assert (
+        describe_changes([change, earlier]) == f"{start}: {now}, other.sh (deleted in an earlier run; a check uses it)"
+    )

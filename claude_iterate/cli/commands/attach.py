@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 
-from claude_iterate.cli import options, output
+from claude_iterate.cli import options, output, run_options
 from claude_iterate.cli.invocation import Invocation, on_terminal
 from claude_iterate.cli.terminal_user import Keys, listen_for_keys
 from claude_iterate.core.events import Entry
@@ -33,14 +33,14 @@ _PAUSE = 0.1
 @options.command("attach", json="")
 @options.verbose_option
 @options.quiet_option
-@options.detailed_option
+@run_options.detailed_option
 def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, detailed: bool) -> int:
     """Show the run of NAME as on the terminal it was started on; its keys work here, too.
 
     Ctrl-C asks whether to leave the run, which then continues, or to stop it. Without a terminal it prints plain lines
     until the end. A run that is over shows how it ended. The exit code is that of the run, 0 when you leave.
     """
-    level = options.output_level(verbose, quiet) or ""
+    level = run_options.output_level(verbose, quiet) or ""
     return AttachedTerminal(invocation, invocation.project.layout(name), detailed, level).show()
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from claude_iterate.cli import completion, options, output
+from claude_iterate.cli import completion, options, output, run_options
 from claude_iterate.cli.commands.attach import AttachedTerminal
 from claude_iterate.cli.commands.watch import watch_runs
 from claude_iterate.cli.invocation import Invocation, on_terminal
@@ -32,37 +32,37 @@ _JSON = "Print one JSON document about the run on standard output."
 _BOXES = {DOING: "[~]", DONE: "[x]"}
 _SECTIONS: dict[str, tuple[Callable[[Any], Any], ...]] = {
     "Limits (TIME is 90, 90s, 5m or 1h30m)": (
-        options.setting_option("max_iterations", "-m", "--max-iterations"),
-        options.setting_option("delay", "-d", "--delay", metavar="TIME"),
+        run_options.setting_option("max_iterations", "-m", "--max-iterations"),
+        run_options.setting_option("delay", "-d", "--delay", metavar="TIME"),
         options.flag("--no-delay", help="Do not pause between iterations."),
-        options.setting_option("stagnation_threshold", "--stagnation-threshold"),
-        options.setting_option("claude.max_turns", "--max-turns"),
-        options.setting_option("limits.max_cost_usd", "--max-cost", metavar="USD"),
-        options.setting_option("limits.max_duration", "--max-duration", metavar="TIME"),
+        run_options.setting_option("stagnation_threshold", "--stagnation-threshold"),
+        run_options.setting_option("claude.max_turns", "--max-turns"),
+        run_options.setting_option("limits.max_cost_usd", "--max-cost", metavar="USD"),
+        run_options.setting_option("limits.max_duration", "--max-duration", metavar="TIME"),
     ),
     "What Claude may do": (
-        options.setting_option("claude.permission_mode", "--permission-mode", metavar="MODE"),
+        run_options.setting_option("claude.permission_mode", "--permission-mode", metavar="MODE"),
         click.option(
             "--allow", multiple=True, metavar="TOOL", help="Allow a tool, for example 'Bash(npm test:*)'. Repeatable."
         ),
-        options.dangerous_option,
-        options.setting_option("sandbox.kind", "--sandbox", metavar="KIND", more="none, bwrap, docker or podman."),
-        options.setting_option("worktree", "--worktree", metavar="[BRANCH[:BASE]]", otherwise="auto"),
+        run_options.dangerous_option,
+        run_options.setting_option("sandbox.kind", "--sandbox", metavar="KIND", more="none, bwrap, docker or podman."),
+        run_options.setting_option("worktree", "--worktree", metavar="[BRANCH[:BASE]]", otherwise="auto"),
     ),
     "Proof": (
-        options.check_option,
+        run_options.check_option,
         options.switch(
             "--verify", "verification__auto_verify", help="Let Claude review a completion claim before it counts."
         ),
-        options.accept_option,
+        run_options.accept_option,
     ),
     "Claude": (
-        options.setting_option("claude.model", "--model", metavar="NAME"),
-        options.setting_option("session", "--session", metavar="MODE", more="fresh or resume."),
+        run_options.setting_option("claude.model", "--model", metavar="NAME"),
+        run_options.setting_option("session", "--session", metavar="MODE", more="fresh or resume."),
     ),
     "Run again, or try it out": (
         options.flag("--reset", help="Continue after the breaker stopped the task; its counters restart at 0."),
-        options.dry_run_option,
+        run_options.dry_run_option,
         click.option(
             "--cassette",
             metavar="RUN",
@@ -79,8 +79,8 @@ _SECTIONS: dict[str, tuple[Callable[[Any], Any], ...]] = {
     "Output": (
         options.verbose_option,
         options.quiet_option,
-        options.setting_option("output", "--output", metavar="LEVEL", more="quiet, progress or verbose."),
-        options.detailed_option,
+        run_options.setting_option("output", "--output", metavar="LEVEL", more="quiet, progress or verbose."),
+        run_options.detailed_option,
     ),
 }
 """The options that `run`, `plan` and `build` share, in the order of the help page."""
@@ -92,7 +92,7 @@ _TITLES = {"json": "Output"} | {
 """The section of each option, by the name of its parameter."""
 
 
-def run_options(function: options.Function) -> options.Function:
+def run_flags(function: options.Function) -> options.Function:
     """Declare them."""
     for option in reversed([option for section in _SECTIONS.values() for option in section]):
         function = option(function)
@@ -118,7 +118,7 @@ class RunCommand(click.Command):
 @options.names_argument
 @options.flag("--all", "every", help="Run all workspaces of the project, each in a process of its own.")
 @click.option("--parallel", type=options.whole(0), default=0, metavar="N", help="Run at most N at a time; 0 = all.")
-@run_options
+@run_flags
 def run(invocation: Invocation, /, name: tuple[str, ...], every: bool, parallel: int, **given: Any) -> int:
     """Run Claude in a loop until the task NAME is done; several tasks run in a process each.
 
@@ -142,7 +142,7 @@ def run(invocation: Invocation, /, name: tuple[str, ...], every: bool, parallel:
 
 
 @options.command("plan", cls=RunCommand, json=_JSON)
-@run_options
+@run_flags
 @options.flag("--show", help="Print how the plan stands; Claude is not called.")
 def plan(invocation: Invocation, /, name: str, show: bool, **given: Any) -> int:
     """Make or update IMPLEMENTATION_PLAN.md of NAME from its instructions, the specifications and the code.
@@ -166,7 +166,7 @@ def plan(invocation: Invocation, /, name: str, show: bool, **given: Any) -> int:
 
 
 @options.command("build", cls=RunCommand, json=_JSON)
-@run_options
+@run_flags
 def build(invocation: Invocation, /, name: str, **given: Any) -> int:
     """Carry out the plan of NAME, one task per iteration, until no task is open.
 
@@ -252,7 +252,7 @@ def _request(
         raise UsageProblem("--cassette is for a dry run.", f"Add it: --dry-run --cassette {cassette}")
     options.choose_one({"--delay": given["delay"] is not None, "--no-delay": no_delay})
     given["delay"] = "0" if no_delay else given["delay"]
-    asked = options.run_request(invocation, mode=mode, cassette=cassette or "", **given)
+    asked = run_options.run_request(invocation, mode=mode, cassette=cassette or "", **given)
     return replace(asked, command_line=replace(asked.command_line, verb=mode))
 
 

@@ -3,14 +3,13 @@ Claude writes; `edit NAME` improves them with Claude."""
 
 from __future__ import annotations
 
-import difflib
 import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
-from claude_iterate.cli import options, output
+from claude_iterate.cli import options, output, run_options
 from claude_iterate.cli.invocation import Invocation, has_whole_terminal, on_terminal
 from claude_iterate.cli.terminal_user import TerminalUser
 from claude_iterate.core.formats import plural
@@ -48,19 +47,19 @@ leave everything as it was.
 
 
 @options.command("init", name_required=True)
-@options.mode_option
-@options.setting_option("max_iterations", "-m", "--max-iterations")
-@options.setting_option("delay", "-d", "--delay", metavar="TIME", more="0 means none.")
-@options.setting_option("stagnation_threshold", "--stagnation-threshold")
-@options.setting_option("notify.url", "--notify-url", metavar="URL")
-@options.setting_option("notify.events", "--notify-events", metavar="A,B")
-@options.check_option
+@run_options.mode_option
+@run_options.setting_option("max_iterations", "-m", "--max-iterations")
+@run_options.setting_option("delay", "-d", "--delay", metavar="TIME", more="0 means none.")
+@run_options.setting_option("stagnation_threshold", "--stagnation-threshold")
+@run_options.setting_option("notify.url", "--notify-url", metavar="URL")
+@run_options.setting_option("notify.events", "--notify-events", metavar="A,B")
+@run_options.check_option
 @options.flag("--force", help="Repair a damaged workspace; all its files are kept.")
 def init(invocation: Invocation, /, name: str, mode: str | None, force: bool, **given: Any) -> None:
     """Make the workspace NAME without instructions. `setup` makes one too, and writes its instructions."""
     project = invocation.project
     fixing = force and project.exists(name)
-    layout = project.create(name, mode, options.settings_from(given), force=force)
+    layout = project.create(name, mode, run_options.settings_from(given), force=force)
     commands, proposal = propose_commands(project)
     document = {"name": name, "path": str(layout.folder), "fixed": fixing, "commands": dict(commands)}
     output.answer(document, f"{'Fixed' if fixing else 'Made'} the workspace {name}: {layout.folder}", proposal)
@@ -81,10 +80,10 @@ def init(invocation: Invocation, /, name: str, mode: str | None, force: bool, **
 )
 @click.option("--goal", metavar="TEXT", help="Let Claude write them from this, without a conversation.")
 @options.flag("--editor", help="Write them yourself, in your editor.")
-@options.mode_option
-@options.check_option
+@run_options.mode_option
+@run_options.check_option
 @options.flag("--force", help="Replace instructions; the old ones are kept as INSTRUCTIONS.md.bak.")
-@options.dry_run_option
+@run_options.dry_run_option
 def setup(
     invocation: Invocation,
     /,
@@ -123,9 +122,9 @@ def setup(
     if source is None:
         _refuse_to_replace(name, layout, before, force)
     made, first = layout is None, not project.workspaces()
-    settings = options.settings_from(given)
+    settings = run_options.settings_from(given)
     if goal is not None or (can_converse and (dry_run or _finds_claude(project, layout))):
-        asked = options.run_request(invocation, "setup", dry_run=dry_run)
+        asked = run_options.run_request(invocation, "setup", dry_run=dry_run)
         layout, size = _compose(project, name, layout, asked, goal, mode, settings)
     else:
         text = _read_instructions(name, source, before)
@@ -164,7 +163,7 @@ def setup(
 
 @options.command("edit")
 @click.option("--goal", metavar="TEXT", help="What should change; Claude then works without a conversation.")
-@options.dry_run_option
+@run_options.dry_run_option
 def edit(invocation: Invocation, name: str, goal: str | None, dry_run: bool) -> int:
     """Improve the instructions of the workspace NAME together with Claude.
 
@@ -185,7 +184,7 @@ def edit(invocation: Invocation, name: str, goal: str | None, dry_run: bool) -> 
             f"A conversation with Claude {why}.",
             f"Say what should change: claude-iterate edit {name} --goal TEXT",
         )
-    asked = options.run_request(invocation, "edit", dry_run=dry_run)
+    asked = run_options.run_request(invocation, "edit", dry_run=dry_run)
     composed = instructions.compose(invocation.project, layout, asked, goal, TerminalUser())
     if composed.exit_code:
         return composed.exit_code
@@ -311,6 +310,8 @@ def _compose(
 
 def _differences(before: bytes, after: bytes) -> tuple[int, int]:
     """How many lines came and how many went."""
+    import difflib
+
     old, new = (data.decode("utf-8", "replace").splitlines() for data in (before, after))
     lines = list(difflib.unified_diff(old, new, n=0, lineterm=""))[2:]
     return sum(line.startswith("+") for line in lines), sum(line.startswith("-") for line in lines)

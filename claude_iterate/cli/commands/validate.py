@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from claude_iterate.cli import options, output
+from claude_iterate.cli import options, output, run_options
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.terminal_user import TerminalUser
 from claude_iterate.core.events import OneOffCallFinished
@@ -25,7 +25,7 @@ _MEANING = {
 @options.command("validate")
 @options.verbose_option
 @options.flag("-q", "--quiet", help="Show the verdict and errors only.")
-@options.dry_run_option
+@run_options.dry_run_option
 def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_run: bool) -> int:
     """Have Claude grade the instructions of the workspace NAME by ten criteria, seven of them required.
 
@@ -33,7 +33,7 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
     """
     layout = invocation.project.layout(name)
     shown = {"verbose": verbose, "quiet": quiet}
-    asked = options.run_request(invocation, "validate", report="validation-report.md", dry_run=dry_run, **shown)
+    asked = run_options.run_request(invocation, "validate", report="validation-report.md", dry_run=dry_run, **shown)
     done = launch(invocation.project, layout, asked, TerminalUser())
     report, found = None, validation.Validation(validation.INVALID, "the call of Claude failed")
     graded = done.state.one_off

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from claude_iterate.cli import options, output
+from claude_iterate.cli import options, output, run_options
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.terminal_user import TerminalUser
 from claude_iterate.core.settings.kinds import OWN_FILES
@@ -22,21 +22,21 @@ from claude_iterate.workspace.layout import Layout
 
 
 @options.command("verify")
-@options.setting_option("verification.depth", "--depth", metavar="DEPTH", more="quick, standard or deep.")
+@run_options.setting_option("verification.depth", "--depth", metavar="DEPTH", more="quick, standard or deep.")
 @click.option(
     "--report-path",
     metavar="FILE",
     type=click.Path(readable=False),
     help="Where the review's report goes, relative to the workspace.",
 )
-@options.setting_option("worktree", "--worktree", metavar="[BRANCH]", otherwise="auto")
+@run_options.setting_option("worktree", "--worktree", metavar="[BRANCH]", otherwise="auto")
 @options.flag("--checks-only", help="Run the checks alone: no review, no cost, no Claude.")
 @options.flag("--show-report", help="Print the review's report.")
 @options.verbose_option
 @options.quiet_option
-@options.dangerous_option
-@options.accept_option
-@options.dry_run_option
+@run_options.dangerous_option
+@run_options.accept_option
+@run_options.dry_run_option
 def command(invocation: Invocation, /, name: str, report_path: str | None, show_report: bool, **given: Any) -> int:
     """Prove that the task NAME is done: run the checks, then have Claude review the work with fresh context.
 
@@ -50,7 +50,7 @@ def command(invocation: Invocation, /, name: str, report_path: str | None, show_
     layout = project.layout(name)
     read_instructions(layout)
     report = _report_path(layout, report_path, given["dry_run"]) if report_path else ""
-    request = options.run_request(invocation, "verify", report=report, **given)
+    request = run_options.run_request(invocation, "verify", report=report, **given)
     done = launch(project, layout, request, TerminalUser())
     proof = RunRecords(layout).story(done.run).last_proof or EvidenceView(done.run)
     text = _report(proof) if show_report or output.wants_json() else None

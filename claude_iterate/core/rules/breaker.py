@@ -271,7 +271,7 @@ def counters(breaker: Breaker, stop: StopSettings) -> list[tuple[str, int, int]]
     return [(name, now, most) for name, now, most in rows if most]
 
 
-_SAYS_DONE = re.compile(
+_SAYS_DONE = (
     r"(?i)\b(?:all (?:the )?(?:tasks|items|steps|work|requirements)\b.{0,40}\b(?:complete|completed|done|finished)"
     r"|(?:task|project|work|implementation|everything) (?:is|has been) (?:now |fully )?"
     r"(?:complete|completed|done|finished)"
@@ -282,7 +282,7 @@ _LAST_WORDS = 2000
 
 def says_done(words: str) -> bool:
     """The end of Claude's last message says that all is done. That is no claim: only the report is."""
-    return _SAYS_DONE.search(words[-_LAST_WORDS:]) is not None
+    return re.search(_SAYS_DONE, words[-_LAST_WORDS:]) is not None
 
 
 def new_hint_warnings(before: Hints, now: Hints, name: str) -> Iterator[Warned]:

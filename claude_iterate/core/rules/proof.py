@@ -27,7 +27,7 @@ from claude_iterate.core.rules.next_steps import ACCEPT
 from claude_iterate.core.rules.verdicts import Finish, HoldReview, JudgeClaim, RunCheck, Verdict, Verify, Wait
 from claude_iterate.core.state.claims import claim_is_open
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.tampering.comparison import all_described
+from claude_iterate.core.tampering.descriptions import describe_all
 
 NO_VERDICT = "The review gave no verdict"
 """What a finding begins with when nothing is known to be missing, and nothing is proven."""
@@ -298,7 +298,7 @@ def flaky_check(command: str) -> str:
 def tampering(changes: Sequence[ProofChange]) -> str:
     """The finding when a claim is refused because something that defines the proof was changed."""
     return (
-        f"{TAMPERED}: {all_described(changes)}.\n"
+        f"{TAMPERED}: {describe_all(changes)}.\n"
         "If you changed it, restore it, then report completion again; but leave INSTRUCTIONS.md alone, which"
         " the user may have edited. If the task cannot be done without such a change, say so in `blocked`."
     )

@@ -9,7 +9,6 @@ import json
 import re
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Meta
@@ -144,13 +143,17 @@ def _pattern(value: str) -> str:
     return value
 
 
+_WEB_ADDRESS = re.compile(
+    r"(?i:https?)://([^\x00-\x20\x7f/?#@]*@)?(\[[0-9a-fA-F:.]+\]|[^\x00-\x20\x7f/?#@:\[\]]+)(:(?P<port>\d{0,5}))?"
+    r"([/?#][^\x00-\x20\x7f]*)?"
+)
+
+
 def _web_address(value: str) -> str:
     """An empty text takes back what a weaker layer set."""
     address = value.strip()
-    if address:
-        parts = urlsplit(address)
-        _require(re.search(r"[\x00-\x20\x7f]", address) is None and parts.port != 0)
-        _require(parts.scheme in {"http", "https"} and bool(parts.hostname))
+    found = _WEB_ADDRESS.fullmatch(address)
+    _require(not address or (found is not None and 0 < int(found["port"] or 443) < 65536))
     return address
 
 

@@ -1,4 +1,4 @@
-"""What changed of that which defines the proof, and in which words that is told. Pure functions."""
+"""What changed of that which defines the proof. Pure functions."""
 
 from __future__ import annotations
 
@@ -9,27 +9,14 @@ from msgspec.structs import replace
 from claude_iterate.core.events.proof import ProofChange
 from claude_iterate.core.formats import plural
 from claude_iterate.core.tampering import marks_of_plans, marks_of_tests
+from claude_iterate.core.tampering.descriptions import KINDS, LISTED
 from claude_iterate.core.tampering.normal_forms import changed_settings
 
 Files = Mapping[str, Mapping[str, str]]
 """Fingerprints by kind and path; what is not there has none."""
 
-KINDS = {
-    "instructions": "the task",
-    "plan": "the plan",
-    "settings": "settings",
-    "check": "a check uses it",
-    "script": "a check runs it",
-    "config": "a check's tool reads it",
-    "program": "it takes the place of what a check uses",
-    "test": "a test",
-    "prompt": "a prompt",
-    "memory": "every session of Claude reads it",
-}
-"""What each kind is to the proof."""
 _MAY_BE_NEW = frozenset({"check", "test", "plan"})
 """Kinds of which a new file changes nothing that was there, but for files around tests that can change them."""
-_LISTED = 8
 EMPTY = "empty"
 """The fingerprint of a file with nothing in it."""
 
@@ -67,7 +54,7 @@ def _how(kind: str, path: str, old: str, new: str, was: Mapping[str, str], is_no
     if kind == "test":
         return _weaker(marks_of_tests.read(old), marks_of_tests.read(new))
     if kind == "settings":
-        return f"changed: {', '.join(changed_settings(old, new)[:_LISTED])}"
+        return f"changed: {', '.join(changed_settings(old, new)[:LISTED])}"
     return "changed"
 
 
@@ -119,27 +106,3 @@ def with_changes(now: Files, changes: Sequence[ProofChange]) -> dict[str, dict[s
         else:
             paths.pop(change.path, None)
     return found
-
-
-def described(change: ProofChange) -> str:
-    """`check.sh (changed; a check uses it)`."""
-    around = change.kind == "test" and change.how == "created"
-    role = "it can change which tests run" if around else KINDS.get(change.kind, change.kind)
-    earlier = "in an earlier run; " if change.earlier else ""
-    return f"{change.path} ({change.how} {earlier}{role})" if earlier else f"{change.path} ({change.how}; {role})"
-
-
-def all_described(changes: Sequence[ProofChange]) -> str:
-    """The first few, and how many more."""
-    shown = ", ".join(map(described, changes[:_LISTED]))
-    return f"{shown} and {len(changes) - _LISTED} more" if len(changes) > _LISTED else shown
-
-
-def told(changes: Sequence[ProofChange]) -> str:
-    """One sentence for the end of a run: what was changed, and in which run."""
-    earlier = sum(change.earlier for change in changes)
-    if earlier < len(changes):
-        during = "" if earlier else " during the run"
-        return f"Part of the proof was changed{during}: {all_described(changes)}"
-    here = [replace(change, earlier=False) for change in changes]
-    return f"Part of the proof was changed in an earlier run: {all_described(here)}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -113,6 +112,8 @@ def _kept(table: dict[str, Any]) -> str:
 
 
 def _table(text: str, toml: bool) -> dict[str, Any] | None:
+    import tomllib
+
     try:
         if toml:
             return tomllib.loads(text)
