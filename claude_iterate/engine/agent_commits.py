@@ -20,8 +20,9 @@ def make_repositories(supervisor: Supervisor) -> None:
     """Before the first call. What a killed run left is taken in first."""
     left = [repository for repository in supervisor.spec.repositories if repository.is_left]
     _take_in(supervisor, left)
+    sandbox = supervisor.spec.sandbox
     for repository in supervisor.spec.repositories:
-        repository.make()
+        repository.make(sandbox.hides if sandbox is not None else lambda _path: False)
 
 
 def take_in_commits(supervisor: Supervisor) -> None:

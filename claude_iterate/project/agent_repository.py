@@ -102,8 +102,9 @@ class AgentRepository:
             pinned = (folder for folder in around if self._within in folder.parents)
             yield from ((str(folder), str(folder), "write") for folder in pinned)
 
-    def make(self) -> None:
-        """Make it as the user's is now. Nothing of Claude's is in it yet."""
+    def make(self, is_hidden: Callable[[str], bool] = lambda _path: False) -> None:
+        """Make it as the user's is now. Nothing of Claude's is in it yet. Files that are hidden inside do not count as
+        deleted there."""
         target = self.repository
         self.remove()
         for name in ("objects/info", "refs", "info", _BORROWED, *_SHARED):
@@ -118,6 +119,10 @@ class AgentRepository:
         shutil.copyfile(self._common / "config", target / "config")
         for key, value in (("core.bare", "false"), ("gc.auto", "0")):
             self._git.ask("config", "--file", str(target / "config"), key, value)
+        index = str(target / "index")
+        if hidden := [name for name in self._git.names("ls-files", "-z", index=index) if is_hidden(f"{self.top}/{name}")]:
+            given = b"".join(os.fsencode(name) + b"\0" for name in hidden)
+            self._git.ask("update-index", "-z", "--skip-worktree", "--stdin", index=index, given=given)
         self._remember(now)
 
     def look(self) -> Refs:

@@ -131,6 +131,23 @@ def test_a_worktree_in_a_sandbox(loop: Loop) -> None:
     assert (loop.root / "author").read_text() == "Me <me@example.org>\n"
 
 
+def test_what_is_hidden_is_not_deleted_for_git(loop: Loop) -> None:
+    """Where workspaces are in git, Claude commits none of those that it does not see as deleted."""
+    loop.make()
+    other = loop.workspace.parent / "other"
+    other.mkdir()
+    (other / "INSTRUCTIONS.md").write_text("- other\n")
+    with_git(loop)
+    loop.git("add", "-f", "claude-iterate")
+    loop.git("commit", "-qm", "workspaces")
+    closed(loop, f"cd {quoted(loop.root)}; test ! -e {quoted(other)} && echo x > made; git add -A; git commit -qm all; {DONE}")
+    done = loop.run()
+    assert done.code == 0, done.err
+    assert (loop.root / "made").exists()
+    loop.git("show", "--name-status", "--format=", "--output=shown", "HEAD")
+    assert "D\t" not in (loop.root / "shown").read_text()
+
+
 def test_what_claude_left_for_later_runs_waits_for_trust(loop: Loop) -> None:
     """Settings that it created, in the project and in its own folder: the end names them, no run starts, and `trust`
     shows and accepts them. What the user changed since is not among them."""

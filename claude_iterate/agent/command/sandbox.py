@@ -70,6 +70,12 @@ class Sandbox(msgspec.Struct, frozen=True):
         """The program that knows the containers; empty where there are none."""
         return self.program if self.is_container else ""
 
+    def hides(self, path: str) -> bool:
+        """Nothing is at this path inside, although there is something outside."""
+        known = dict.fromkeys(self.writable, False) | dict.fromkeys((*self.hidden, *self.masked), True)
+        around = [place for place in known if path == place or path.startswith(f"{place}/")]
+        return bool(around) and known[max(around, key=len)]
+
     @property
     def folder(self) -> str:
         """The temporary folder that the gate is in."""
