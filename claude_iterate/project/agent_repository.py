@@ -90,13 +90,15 @@ class AgentRepository:
 
     def mounts(self) -> Iterator[tuple[str, str, str]]:
         """What stands where inside: its path here, its path there, and `read` or `write`."""
+        # What is mounted cannot be renamed. Claude could make a repository where a submodule belongs.
+        yield from ((str(path), str(path), "read") for path in _submodules(self._git, checked_out=False))
         yield str(self.repository), str(self.place), "write"
         yield str(self._common / "objects"), str(self.place / _BORROWED), "read"
         yield from ((path, path, "read") for path in self._borrowed_by_user())
         for name in _SHARED:
             if (self._common / name).is_dir():
                 yield str(self._common / name), str(self.place / name), "read"
-        if self.place != self.top / ".git":  # a file names it; what is mounted cannot be renamed, nor can its folders
+        if self.place != self.top / ".git":  # a file names it
             yield str(self.top / ".git"), str(self.top / ".git"), "read"
             around = [self.top, *self.top.parents] if self._within is not None else []
             pinned = (folder for folder in around if self._within in folder.parents)
@@ -318,14 +320,16 @@ def find_repositories(root: Path, folder: Path, workspace: str, environ: Mapping
             repository = AgentRepository(top, folder / str(len(found)), workspace, environ, within)
             if _belongs(top, repository.place, root if within is None else top, environ):
                 found.append(repository)
-            waiting += [(inner, top) for inner in _submodules(top, environ)][: _MOST - len(waiting)]
+            inner = _submodules(Git(str(top), environ, filters=False))
+            waiting += [(path, top) for path in inner][: _MOST - len(waiting)]
     return found
 
 
-def _submodules(top: Path, environ: Mapping[str, str]) -> Iterator[Path]:
-    """The submodules that are checked out. The index of the user says which there are, and Claude cannot write it."""
-    for line in Git(str(top), environ, filters=False).names("ls-files", "--stage", "-z"):
-        if line.startswith(_GITLINK) and (path := top / line.partition("\t")[2]).joinpath(".git").is_file():
+def _submodules(git: Git, checked_out: bool = True) -> Iterator[Path]:
+    """The folders of submodules. The index of the user says which there are, and Claude cannot write it."""
+    for line in git.names("ls-files", "--stage", "-z"):
+        path = Path(git.folder, line.partition("\t")[2])
+        if line.startswith(_GITLINK) and path.is_dir() and (path / ".git").is_file() == checked_out:
             yield path
 
 

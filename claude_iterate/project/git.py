@@ -57,6 +57,7 @@ class Git:
         self.folder = folder
         own = {"GIT_DIR": repository, "GIT_WORK_TREE": folder} if repository else {}
         kept = {name: value for name, value in environ.items() if not name.startswith("GIT_")}
+        kept["PATH"] = _path_outside(folder, environ)
         self._environ = kept | _QUIET | own
         self._filters = filters
         self._against_filters: list[str] | None = None
@@ -151,6 +152,13 @@ class Git:
             self._against_filters = None
             self._against_filters = _switch_off(dict.fromkeys(listed))
         return self._against_filters
+
+
+def _path_outside(folder: str, environ: Mapping[str, str]) -> str:
+    """PATH without what lies in the folder: Claude may have put a `git` there."""
+    inside = f"{os.path.realpath(folder)}/"
+    listed = environ.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join(path for path in listed if not f"{os.path.realpath(path)}/".startswith(inside))
 
 
 def _switch_off(keys: Iterable[str]) -> list[str]:

@@ -52,8 +52,11 @@ cd {quoted(loop.root)}; date > b.odd; date >> a.odd
 /usr/bin/git config filter.evil.clean {shlex.quote(f"{touch}/nested; cat")}
 echo '* filter=evil' > .gitattributes; date > file
 """
+    own, mounted = loop.home / ".claude" / "bin", loop.folder / "agent" / "bin"
+    own.parent.mkdir()
+    deed += f"for place in {quoted(own)} {quoted(mounted)}; do mkdir -p $place; cp {quoted(tools)}/* $place; done\n"
     closed(loop, f"({deed})\nreport '{{\"complete\": false}}'", f"({deed})\n{DONE}")
-    loop.env["PATH"] = f"{tools}:{loop.env['PATH']}"
+    loop.env["PATH"] = f"{tools}:{own}:{mounted}:{loop.env['PATH']}"
     loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = "true"
     loop.env["CLAUDE_ITERATE_KEEP_AWAKE"] = "true"
     loop.patch("engine.loop", _LASTING=0.0)  # otherwise the runs are too short for it

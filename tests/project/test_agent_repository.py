@@ -163,6 +163,20 @@ def test_a_submodule_is_committed_to_as_well(project: Project, tmp_path: Path) -
     assert project.git("log", "-1", "--format=%s", top=project.top / "sub") == "inner"
 
 
+def test_a_submodule_stays_what_it_is(project: Project, tmp_path: Path) -> None:
+    """Its file `.git` cannot be changed, and none of its folders renamed; in the place of one that is not checked out
+    nothing can be made."""
+    other = Project(tmp_path / "other")
+    for name in ("libs/sub", "empty"):
+        project.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other.top), name)
+    project.git("commit", "-qm", "sub")
+    project.git("submodule", "--quiet", "deinit", "empty")
+    project.begin()
+    tries = ("echo x > libs/sub/.git", "rm libs/sub/.git", "mv libs/sub y", "mv libs y", "mkdir empty/.git", "mv empty y")
+    project.claude("; ".join(f"({one}) 2>/dev/null && exit 1" for one in tries) + "; true")
+    assert project.git("status", "--porcelain") == ""
+
+
 def test_a_first_commit_and_borrowed_objects(project: Project, tmp_path: Path) -> None:
     """A repository without a commit, and one that reads the objects of another."""
     clone = tmp_path / "clone"
