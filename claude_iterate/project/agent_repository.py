@@ -60,14 +60,10 @@ class Taken(msgspec.Struct, frozen=True):
 
 
 class AgentRepository:
-    """The repository of one work tree for one run. `place` is the user's folder of git, which it covers inside;
-    `within` is the work tree around a submodule."""
+    """The repository of one work tree for one run. `place` is the user's folder of git, which it covers inside."""
 
-    def __init__(
-        self, top: Path, folder: Path, workspace: str, environ: Mapping[str, str], within: Path | None = None
-    ) -> None:
+    def __init__(self, top: Path, folder: Path, workspace: str, environ: Mapping[str, str]) -> None:
         self.top = top
-        self._within = within
         self.folder = folder
         self._workspace = workspace
         self._git = Git(str(top), environ, filters=False)
@@ -90,8 +86,10 @@ class AgentRepository:
 
     def mounts(self) -> Iterator[tuple[str, str, str]]:
         """What stands where inside: its path here, its path there, and `read` or `write`."""
-        # What is mounted cannot be renamed. Claude could make a repository where a submodule belongs.
-        yield from ((str(path), str(path), "read") for path in _submodules(self._git, checked_out=False))
+        for path, is_checked_out in _submodules(self._git):  # what is mounted cannot be renamed
+            around = [str(folder) for folder in path.parents if self.top in folder.parents]
+            yield from ((folder, folder, "write") for folder in around)
+            yield str(path), str(path), "write" if is_checked_out else "read"
         yield str(self.repository), str(self.place), "write"
         yield str(self._common / "objects"), str(self.place / _BORROWED), "read"
         yield from ((path, path, "read") for path in self._borrowed_by_user())
@@ -100,9 +98,6 @@ class AgentRepository:
                 yield str(self._common / name), str(self.place / name), "read"
         if self.place != self.top / ".git":  # a file names it
             yield str(self.top / ".git"), str(self.top / ".git"), "read"
-            around = [self.top, *self.top.parents] if self._within is not None else []
-            pinned = (folder for folder in around if self._within in folder.parents)
-            yield from ((str(folder), str(folder), "write") for folder in pinned)
 
     def make(self, is_hidden: Callable[[str], bool] = lambda _path: False) -> None:
         """Make it as the user's is now. Nothing of Claude's is in it yet. Files that are hidden inside do not count as
@@ -313,24 +308,23 @@ def find_repositories(root: Path, folder: Path, workspace: str, environ: Mapping
     """The repository that the project is in, and those of its submodules, outer ones first; none without git."""
     found: list[AgentRepository] = []
     with contextlib.suppress(GitProblem):
-        waiting: list[tuple[Path, Path | None]] = [
-            (Path(Git(str(root), environ, filters=False).line("rev-parse", "--show-toplevel")), None)
-        ]
-        for top, within in waiting:  # grows while it is read
-            repository = AgentRepository(top, folder / str(len(found)), workspace, environ, within)
-            if _belongs(top, repository.place, root if within is None else top, environ):
+        waiting = [Path(Git(str(root), environ, filters=False).line("rev-parse", "--show-toplevel"))]
+        for top in waiting:  # grows while it is read
+            repository = AgentRepository(top, folder / str(len(found)), workspace, environ)
+            if _belongs(top, repository.place, root if top == waiting[0] else top, environ):
                 found.append(repository)
-            inner = _submodules(Git(str(top), environ, filters=False))
-            waiting += [(path, top) for path in inner][: _MOST - len(waiting)]
+                inner = _submodules(Git(str(top), environ, filters=False))
+                waiting += [path for path, is_there in inner if is_there][: _MOST - len(waiting)]
     return found
 
 
-def _submodules(git: Git, checked_out: bool = True) -> Iterator[Path]:
-    """The folders of submodules. The index of the user says which there are, and Claude cannot write it."""
+def _submodules(git: Git) -> Iterator[tuple[Path, bool]]:
+    """The folders of submodules, and whether each is checked out. The index of the user says which there are, and
+    Claude cannot write it."""
     for line in git.names("ls-files", "--stage", "-z"):
         path = Path(git.folder, line.partition("\t")[2])
-        if line.startswith(_GITLINK) and path.is_dir() and (path / ".git").is_file() == checked_out:
-            yield path
+        if line.startswith(_GITLINK) and path.is_dir():
+            yield path, (path / ".git").is_file()
 
 
 def _commit(head: str) -> list[str]:
