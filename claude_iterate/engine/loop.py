@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import random
 from collections.abc import Sequence
 from typing import assert_never

@@ -76,7 +76,9 @@ class RunSpec(PreparedRun, frozen=True, kw_only=True):
         write."""
         if self.sandbox is None:
             return self.environ
-        return environment_outside(self.environ, (str(self.layout.project), *self.sandbox.writable, *self.sandbox.of_claude))
+        return environment_outside(
+            self.environ, (str(self.layout.project), *self.sandbox.writable, *self.sandbox.of_claude)
+        )
 
     def __repr__(self) -> str:
         """Without the environment and the settings, which hold secrets."""

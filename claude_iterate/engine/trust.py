@@ -8,7 +8,6 @@ until `trust` has shown it and the user has accepted it.
 from __future__ import annotations
 
 import contextlib
-import difflib
 import hashlib
 import json
 import os
@@ -99,6 +98,8 @@ def require_trust(project: Project, layout: Layout) -> None:
 
 def show_changes(project: Project, layout: Layout) -> Iterator[str]:
     """The changes, as lines of a unified diff."""
+    import difflib
+
     known, now = _read(project), _texts(project, layout)
     before = known.before if known is not None else {}
     for path in changed_paths(project, layout):

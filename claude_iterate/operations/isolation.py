@@ -33,7 +33,6 @@ from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import run_lock
 
 
-
 def find_worktree(run: PreparedRun) -> Worktree | None:
     """Where the run is to work; None: in the project. A WorkspaceProblem when it cannot; nothing is written yet."""
     if run.request.dry_run or run.request.purpose not in {"run", "verify"}:
@@ -84,7 +83,7 @@ def place_warnings(run: PreparedRun, tree: Worktree | None) -> list[Warned]:
 def _warn_of_root(run: PreparedRun) -> list[Warned]:
     if run.settings.sandbox.kind != "bwrap" or os.geteuid() != 0:
         return []
-    text = "You are root, so Claude is root inside the sandbox, without capabilities: it can read what only root may read."
+    text = "You are root, so Claude inside the sandbox is root, too: it can read what only root may read."
     return [Warned(text, "Run it as a user without privileges.")]
 
 
@@ -186,17 +185,18 @@ def make_sandbox(project: Project, layout: Layout, settings: Settings, elsewhere
 
 
 def show_workspace(project: Project, layout: Layout) -> Shown:
-    """What is ours is not inside: of all that is claude-iterate's there is this workspace, without its records."""
-    own = (layout.runs, layout.control, layout.prompts, layout.folder / "hooks")
-    hidden = (project.root / "claude-iterate", project.workspaces_folder, *own)
-    return Shown(hidden=hidden, masked=(layout.metadata, layout.lock))
+    """What is ours is not inside: of all that is claude-iterate's there is this workspace, without its records, and
+    the hooks, which run inside."""
+    hidden = (project.root / "claude-iterate", project.workspaces_folder, layout.runs, layout.control, layout.prompts)
+    hooks = (project.root / "claude-iterate" / "hooks", layout.folder / "hooks")
+    return Shown(kept=hooks, hidden=hidden, masked=(layout.metadata, layout.lock))
 
 
 def enclose(spec: RunSpec, sandbox: Sandbox) -> RunSpec:
     """The run in its sandbox: what is to be hidden is there by now, and so is a worktree."""
     project, layout, tree = spec.project, spec.layout, spec.tree
     shown = show_workspace(project, layout)
-    for folder in shown.hidden:
+    for folder in (*shown.hidden, layout.folder / "hooks"):  # what is not there could be made inside
         folder.mkdir(parents=True, exist_ok=True)
     shown = replace(shown, writable=(tree.place,) if tree is not None else ())
     repositories: tuple[AgentRepository, ...] = ()

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import asdict, replace
 
-from claude_iterate.agent.command import discovery, sandbox_host
+from claude_iterate.agent.command import discovery
 from claude_iterate.agent.command.command_line import NOT_ASKED, Known
 from claude_iterate.agent.command.sandbox import Sandbox
 from claude_iterate.agent.processes.leftovers import end_containers, end_marked
@@ -21,6 +21,7 @@ from claude_iterate.core.events import Warned
 from claude_iterate.core.events.enums import Purpose, exit_code
 from claude_iterate.core.redact import redactor_for
 from claude_iterate.core.state.run_state import RunState
+from claude_iterate.engine import trust
 from claude_iterate.engine.loop import Engine
 from claude_iterate.engine.prompt_texts import TextSource
 from claude_iterate.engine.recorder import Recorder

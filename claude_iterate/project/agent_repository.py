@@ -117,7 +117,9 @@ class AgentRepository:
         for key, value in (("core.bare", "false"), ("gc.auto", "0")):
             self._git.ask("config", "--file", str(target / "config"), key, value)
         index = str(target / "index")
-        if hidden := [name for name in self._git.names("ls-files", "-z", index=index) if is_hidden(f"{self.top}/{name}")]:
+        if hidden := [
+            name for name in self._git.names("ls-files", "-z", index=index) if is_hidden(f"{self.top}/{name}")
+        ]:
             given = b"".join(os.fsencode(name) + b"\0" for name in hidden)
             self._git.ask("update-index", "-z", "--skip-worktree", "--stdin", index=index, given=given)
         self._remember(now)

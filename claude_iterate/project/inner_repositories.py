@@ -1,4 +1,4 @@
-"""Repositories inside the project. git follows the settings of one that it meets, so those that Claude made are renamed."""
+"""Repositories inside the project. git acts on the settings of one that it meets, so those of Claude are renamed."""
 
 from __future__ import annotations
 

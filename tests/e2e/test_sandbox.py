@@ -17,7 +17,8 @@ from tests.e2e.conftest import Loop, until
 
 DONE = """report '{"complete": true, "iteration": "'$(id)'"}'"""
 LOOK = """\
-{ env; echo x > /proc/sys/kernel/core_pattern && echo reached; cat %(home)s/secret; ls -A %(home)s; echo x > %(outside)s/made; echo x > /usr/made; touch %(root)s/.git/config
+{ env; echo x > /proc/sys/kernel/core_pattern && echo reached
+  cat %(home)s/secret; ls -A %(home)s; echo x > %(outside)s/made; echo x > /usr/made; touch %(root)s/.git/config
   (echo > /dev/tcp/127.0.0.1/%(port)d) && echo reached; echo x > "$W/runs/made"; ls /proc; } > %(root)s/%(name)s 2>&1
 sleep 301 & setsid sleep 302 &
 """

@@ -142,8 +142,11 @@ def test_what_is_hidden_is_not_deleted_for_git(loop: Loop) -> None:
     (other / "INSTRUCTIONS.md").write_text("- other\n")
     with_git(loop)
     loop.git("add", "-f", "claude-iterate")
-    loop.git("commit", "-qm", "workspaces")
-    closed(loop, f"cd {quoted(loop.root)}; test ! -e {quoted(other)} && echo x > made; git add -A; git commit -qm all; {DONE}")
+    loop.git("commit", "-qm", "workspaces", "--allow-empty")
+    closed(
+        loop,
+        f"cd {quoted(loop.root)}; test ! -e {quoted(other)} && echo x > made; git add -A; git commit -qm all; {DONE}",
+    )
     done = loop.run()
     assert done.code == 0, done.err
     assert (loop.root / "made").exists()
@@ -157,11 +160,12 @@ def test_what_claude_left_for_later_runs_waits_for_trust(loop: Loop) -> None:
     loop.make()
     with_git(loop)
     (loop.home / ".claude").mkdir()
-    deed = f"cd {quoted(loop.root)}; mkdir .claude; echo '{{}}' > .claude/settings.json; echo evil > ~/.claude/CLAUDE.md"
+    deed = f"cd {quoted(loop.root)}; mkdir .claude; echo 0 > .claude/settings.json; echo evil > ~/.claude/CLAUDE.md"
     closed(loop, f"({deed})\n{DONE}", DONE)
     done = loop.run()
     assert done.code == 0, done.err
-    assert f"Claude changed what a later run acts on: .claude/settings.json and {loop.home}/.claude/CLAUDE.md" in done.err
+    named = f"{loop.home}/.claude/CLAUDE.md, .claude/settings.json"
+    assert f"Claude changed what a later run acts on: {named}" in done.err
     (loop.root / ".claude-iterate.toml").write_text("delay = 0\n")
     refused = loop.run("--again")
     assert refused.code == 2
@@ -178,7 +182,7 @@ def test_after_a_kill_everything_that_changed_waits_for_trust(loop: Loop) -> Non
     """Nobody knows who changed it; what is removed is no matter any more. Commits of the killed run come back."""
     loop.make()
     with_git(loop)
-    deed = f"cd {quoted(loop.root)}; echo x > made; {COMMIT}; echo > .mcp.json; touch \"$W/ready\"; sleep 303"
+    deed = f'cd {quoted(loop.root)}; echo x > made; {COMMIT}; echo > .mcp.json; touch "$W/ready"; sleep 303'
     closed(loop, deed, DONE)
     loop.kill(loop.working())
     assert ".mcp.json" in loop.run().err
@@ -194,8 +198,9 @@ def test_a_repository_that_claude_made_has_another_name(loop: Loop) -> None:
     with_git(loop)
     trace = outside(loop) / "trace"
     evil = f"config core.fsmonitor {shlex.quote(f'touch {quoted(trace)}')}"
-    deed = f"cd {quoted(loop.root)}; mkdir -p a b; git init -q a; git -C a {evil}; git init -q --bare b/c; git -C b/c {evil}"
-    closed(loop, f"({deed}; git -C b/c config core.bare false; git -C b/c config core.worktree {quoted(loop.root)})\n{DONE}")
+    bare = f"git -C b/c config core.bare false; git -C b/c config core.worktree {quoted(loop.root)}; git -C b/c {evil}"
+    deed = f"cd {quoted(loop.root)}; mkdir -p a b; git init -q a; git -C a {evil}; git init -q --bare b/c; {bare}"
+    closed(loop, f"({deed})\n{DONE}")
     done = loop.run()
     assert "Claude made the repository a/.git" in done.err
     assert (loop.root / "a" / ".git-from-claude").is_dir()

@@ -92,11 +92,12 @@ def _run(argv: list[str], environ: Mapping[str, str]) -> tuple[int, str]:
 
 
 class Shown(msgspec.Struct, frozen=True):
-    """What of the project is inside: folders to write, folders to read, folders of ours that are empty but for those,
-    and files of ours that cannot be opened."""
+    """What of the project is inside: folders to write, folders to read, parts of those to write that can only be read,
+    folders of ours that are empty but for all these, and files of ours that cannot be opened."""
 
     writable: tuple[Path, ...] = ()
     readable: tuple[Path, ...] = ()
+    kept: tuple[Path, ...] = ()
     hidden: tuple[Path, ...] = ()
     masked: tuple[Path, ...] = ()
 
@@ -125,7 +126,7 @@ def make_sandbox(settings: Settings, environ: Mapping[str, str], root: Path, pro
 
 def show(sandbox: Sandbox, shown: Shown) -> Sandbox:
     """The same with more of the project. In each folder to write, what decides about later runs can only be read."""
-    kept = [folder / name for folder in shown.writable for name in KEPT_IN_PROJECT]
+    kept = [*shown.kept, *(folder / name for folder in shown.writable for name in KEPT_IN_PROJECT)]
     return replace(
         sandbox,
         writable=(*sandbox.writable, *_existing(shown.writable)),

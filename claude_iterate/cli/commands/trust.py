@@ -25,7 +25,7 @@ def command(invocation: Invocation, name: str, force: bool) -> int:
         return 0
     if not output.wants_json():
         for line in trust.show_changes(project, layout):
-            output.print_line(line)
+            output.result(line)
     accepted = force or (on_terminal() and click.confirm("Accept all of this?", err=True))
     if not accepted:
         output.note(f"Nothing was accepted. To accept it: claude-iterate trust {name} --force")
