@@ -100,8 +100,10 @@ def test_commits_branches_tags_and_the_index_come_back(project: Project) -> None
         "echo '#!/bin/sh' > .git/hooks/post-index-change; echo {evil} >> .git/hooks/post-index-change",
         "printf '[core]\\nfsmonitor = %s\\n' {evil} > .git/config.worktree; git config extensions.worktreeConfig true",
         "echo ../elsewhere > .git/commondir",
-        "git init -q s; cd s; git config core.fsmonitor {evil}; git commit -qm x --allow-empty; cd ..; git add s;"
-        + "git commit -qm s",
+        (
+            "git init -q s; git -C s commit -qm x --allow-empty; git -C s config core.fsmonitor {evil};"
+            " git add s; git commit -qm s"
+        ),
         "rm -f .git/index; ln -s /etc/passwd .git/index; rm -rf .git/objects; ln -s / .git/objects",
         "rm .git/HEAD; mkfifo .git/HEAD",
         "mv .git .git-old; git init -q; git config core.fsmonitor {evil}; git commit -q --allow-empty -m x",
