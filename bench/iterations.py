@@ -13,7 +13,7 @@ from statistics import median
 
 from project import NAME, Bench, Row, fake, spent
 
-START, OUTSIDE, IN_GIT = 300.0, 10.0, 25.0
+START, OUTSIDE, IN_GIT, SANDBOX = 300.0, 10.0, 25.0, 100.0
 
 
 def measure(bench: Bench) -> list[Row]:
@@ -24,6 +24,8 @@ def measure(bench: Bench) -> list[Row]:
     ]
     if shutil.which("git"):
         rows.append(Row("each further iteration in git, CPU", _further(bench, many, in_git=True), "ms", IN_GIT))
+    if shutil.which("git") and shutil.which("bwrap"):
+        rows.append(Row("each further iteration in a sandbox, wall, more", _in_sandbox(bench, many), "ms", SANDBOX))
     return rows
 
 
@@ -49,6 +51,22 @@ def _further(bench: Bench, many: int, *, in_git: bool) -> float:
         one, all_of_them = (_run(bench, program, count, in_git) for count in (1, 1 + many))
         found.append((all_of_them - one) / many - _bare_call(bench, program, many))
     return min(found)
+
+
+def _in_sandbox(bench: Bench, many: int) -> float:
+    """Milliseconds that each iteration after the first takes longer in a sandbox, the calls of Claude included."""
+    program = bench.script("short-fake", fake())
+    further = {}
+    for kind in ("none", "bwrap"):
+        took = []
+        for count in (1, 1 + many):
+            project = bench.project([program])
+            _make_repository(project.root)
+            project.env |= {"CLAUDE_ITERATE_SANDBOX__KIND": kind, "CLAUDE_ITERATE_SANDBOX__MOUNTS": str(bench.folder)}
+            words = ("run", NAME, "--no-delay", "-m", str(count), "-q")
+            took.append(spent(project.start(*words).wait).wall)
+        further[kind] = (took[1] - took[0]) / many
+    return further["bwrap"] - further["none"]
 
 
 def _run(bench: Bench, program: Path, iterations: int, in_git: bool) -> float:

@@ -21,6 +21,7 @@ from claude_iterate.sinks.safe_stream import forces_color
 _OPTIONS = "-C DIR, --no-color, -V, -h; all: claude-iterate help options"
 _HELP = "claude-iterate help COMMAND. New here? Try: claude-iterate demo"
 _TOGETHER = {
+    "config": ("trust", "Read and change settings; accept what Claude made."),
     "edit": ("validate", "Improve the instructions; have Claude grade them."),
     "plan": ("build", "Make a plan; carry it out, one task per iteration."),
     "list": ("show", "List the workspaces; show one: progress, run, proof."),

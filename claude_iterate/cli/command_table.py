@@ -54,6 +54,7 @@ COMMANDS = (
     Row("Keep", "template", "template", "Reuse instructions and settings in new workspaces."),
     Row("Keep", "archive", "archive", "Archive workspaces, and restore them."),
     Row("Set up", "config", "config", "Read and change settings."),
+    Row("Set up", "trust", "trust", "Accept what Claude changed in a sandbox."),
     Row("Set up", "notify", "notify", "Send a test notification."),
     Row("Set up", "hook", "hook", "List and test your hooks."),
     Row("Set up", "doctor", "doctor", "Find problems on this computer and in the project."),

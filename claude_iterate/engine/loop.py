@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import random
 from collections.abc import Sequence
 from typing import assert_never
@@ -13,12 +12,12 @@ from msgspec.structs import replace
 from claude_iterate.agent.processes.guardian import Guardian
 from claude_iterate.core import events
 from claude_iterate.core.events.enums import ONE_OFF, Point, Purpose
-from claude_iterate.core.formats import join_names
 from claude_iterate.core.rules import endings, verdicts
 from claude_iterate.core.rules.between import decide, nothing_can_be_recorded
 from claude_iterate.core.rules.breaker import new_hint_warnings
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.state.run_state import RunState
+from claude_iterate.engine import agent_commits, trust
 from claude_iterate.engine.hooks import Hooks
 from claude_iterate.engine.iteration import run_iteration
 from claude_iterate.engine.keep_awake import computer_awake
@@ -83,6 +82,8 @@ class Engine:
             self._measuring = start_measuring(supervisor)
             self._record_start()
             self._summarise()
+            if self._spec.sandbox is not None:
+                self._enter_sandbox(supervisor)
             self._prepare_proof(supervisor)
             self._watch_reports()
             afterwards.callback(self._watch.close)
@@ -229,7 +230,7 @@ class Engine:
                 self._ask(number)
             case verdicts.Finish():
                 self._hooks.run(supervisor, Point.FINISHED, self._state.iterations, verdict)
-                self._finish(verdict)
+                self._finish(verdict, supervisor)
                 return False
             case _:
                 assert_never(verdict)
@@ -246,6 +247,7 @@ class Engine:
         before = self._state.hints
         keep_place, listen = lambda: self._keep_place(after_call=True), self._conditions.search
         run_iteration(supervisor, self._reports, number, keep_place, listen)
+        agent_commits.take_in_commits(supervisor)
         for warned in new_hint_warnings(before, self._state.hints, self._spec.layout.name):
             self._recorder.record(warned)
         self._summarise()
@@ -257,7 +259,20 @@ class Engine:
         if not answers:
             self._dispatcher.receive(self._recorder.now() + _ANSWER)
 
-    def _finish(self, verdict: verdicts.Finish) -> None:
+    def _enter_sandbox(self, supervisor: Supervisor) -> None:
+        """Before the first call: remember what decides about later runs, and make the repositories for Claude."""
+        spec = self._spec
+        trust.begin(spec.project, spec.layout, spec.run)
+        agent_commits.make_repositories(supervisor)
+
+    def _leave_sandbox(self, supervisor: Supervisor) -> None:
+        spec = self._spec
+        agent_commits.take_in_commits(supervisor)
+        agent_commits.remove_repositories(spec)
+        for warned in trust.end(spec.project, spec.layout, spec.run):
+            self._recorder.record(warned)
+
+    def _finish(self, verdict: verdicts.Finish, supervisor: Supervisor) -> None:
         spec = self._spec
         waiting = len(notes.names(spec.layout)) if spec.request.purpose == Purpose.RUN else 0
         facts = spec.facts(self._recorder.now(), self._recorder.wall_time())
@@ -265,21 +280,13 @@ class Engine:
         changes = () if spec.request.purpose in ONE_OFF else self._state.changes
         if self._definition is not None and not self._place.look():
             changes = self._definition.changes()
+        if spec.sandbox is not None:
+            self._leave_sandbox(supervisor)
         if spec.tree is not None:
             self._recorder.record(spec.tree.describe_rest())
-        self._warn_of_new_files()
         replaced = task_file.is_another(spec.layout.instructions, self._state.run.task)
         facts = replace(facts, unread_notes=waiting, last_prompt=self._place.last_prompt(), task_replaced=replaced)
         facts = task_file.with_loss(facts, spec.layout.instructions)
         ending = endings.run_finished_event(verdict, self._state, facts, changes)
         # What the run counted is about these instructions.
         self._recorder.record(replace(ending, task=task_file.current_identity(spec.layout.instructions)))
-
-    def _warn_of_new_files(self) -> None:
-        """Of what was created during the run and is acted on outside of the sandbox."""
-        sandbox, project = self._spec.sandbox, self._spec.project.root
-        found = [os.path.relpath(path, project) for path in sandbox.absent if os.path.lexists(path)] if sandbox else []
-        if found:
-            text = f"New since the run began, and acted on outside of the sandbox: {join_names(found)}."
-            hint = "Look at it before you start git, Claude or a run here: Claude may have written it."
-            self._recorder.record(events.Warned(text, hint))

@@ -19,6 +19,7 @@ from claude_iterate.core.rules.next_steps import EXAMPLE_CHECK
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.prompt_texts import TextSource
 from claude_iterate.engine.run_request import PreparedRun
+from claude_iterate.project.agent_repository import AgentRepository
 from claude_iterate.project.worktrees import Worktree
 from claude_iterate.system import processes
 from claude_iterate.workspace import task_file
@@ -57,6 +58,8 @@ class RunSpec(PreparedRun, frozen=True, kw_only=True):
     sandbox: Sandbox | None = None
     opening: tuple[Event, ...] = ()
     """What is recorded after the beginning of the run."""
+    repositories: tuple[AgentRepository, ...] = ()
+    """Those that a Claude in a sandbox works with."""
     tree: Worktree | None = None
     """The worktree that it works in."""
     test_command: str = ""
@@ -73,7 +76,9 @@ class RunSpec(PreparedRun, frozen=True, kw_only=True):
         write."""
         if self.sandbox is None:
             return self.environ
-        return environment_outside(self.environ, (str(self.layout.project), *self.sandbox.writable))
+        return environment_outside(
+            self.environ, (str(self.layout.project), *self.sandbox.writable, *self.sandbox.of_claude)
+        )
 
     def __repr__(self) -> str:
         """Without the environment and the settings, which hold secrets."""

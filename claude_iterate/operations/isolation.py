@@ -15,21 +15,22 @@ from msgspec.structs import replace
 from claude_iterate.agent.command import sandbox_host, sandbox_network
 from claude_iterate.agent.command.command_line import claude_environment, environment_outside
 from claude_iterate.agent.command.sandbox import Sandbox
+from claude_iterate.agent.command.sandbox_host import Shown
 from claude_iterate.core.events import RunStarted, Warned, WorktreeMade
+from claude_iterate.core.events.enums import Purpose
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.run_request import PreparedRun
+from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.errors import AgentProblem, UsageProblem, WorkspaceProblem
 from claude_iterate.project import worktrees
+from claude_iterate.project.agent_repository import AgentRepository, find_repositories, git_folders
 from claude_iterate.project.git import Git, GitProblem
 from claude_iterate.project.worktrees import Worktree
 from claude_iterate.workspace import journal_reader, metadata, task_file
 from claude_iterate.workspace.layout import Layout, named_folders
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import run_lock
-
-_MOST_OTHERS = 200
-"""Other workspaces that a sandbox keeps from Claude; each is a mount."""
 
 
 def name_branch(run: PreparedRun) -> PreparedRun:
@@ -49,9 +50,7 @@ def find_worktree(run: PreparedRun) -> Worktree | None:
     if not run.settings.worktree:
         _refuse_elsewhere(run)
         return None
-    environ = run.project.environ
-    if run.settings.sandbox.kind != "none":
-        environ = environment_outside(environ, [str(run.project.root)])
+    environ = _environ_outside(run.project, run.layout, run.settings)
     return worktrees.find(run.project.root, run.name, run.settings.worktree, environ)
 
 
@@ -88,6 +87,17 @@ def place_warnings(run: PreparedRun, tree: Worktree | None) -> list[Warned]:
     """What is not in the worktree; without one, which other run works in the same folder."""
     if not run.request.is_real_run:
         return []
+    return [*_warn_of_root(run), *_warn_of_place(run, tree)]
+
+
+def _warn_of_root(run: PreparedRun) -> list[Warned]:
+    if run.settings.sandbox.kind != "bwrap" or os.geteuid() != 0:
+        return []
+    text = "You are root, so Claude inside the sandbox is root, too: it can read what only root may read."
+    return [Warned(text, "Run it as a user without privileges.")]
+
+
+def _warn_of_place(run: PreparedRun, tree: Worktree | None) -> list[Warned]:
     if tree is None:
         return [
             Warned(
@@ -166,8 +176,7 @@ def make_sandbox(project: Project, layout: Layout, settings: Settings, elsewhere
             f"A sandbox of {asked.kind} needs an image with Claude Code in it.",
             "Name it: claude-iterate config sandbox.image NAME",
         )
-    # A program that an earlier run left in the project must not take the place of the sandbox.
-    environ = environment_outside(project.environ, [str(project.root), str(layout.folder)])
+    environ = _environ_outside(project, layout, settings)
     probe = sandbox_host.probe(asked.kind, environ)
     if probe.problem:
         raise AgentProblem(f"There is no sandbox: {probe.problem}. Nothing was started.", probe.fix)
@@ -176,13 +185,49 @@ def make_sandbox(project: Project, layout: Layout, settings: Settings, elsewhere
             f"The image {asked.image} is not on this computer. Nothing was started.",
             f"Get it: {asked.kind} pull {asked.image} (or build it: {asked.kind} build -t {asked.image} .)",
         )
-    folders = [layout.folder] if elsewhere else [project.root, layout.folder]
-    # What is ours alone: records, settings, programs that a later run starts; and all other workspaces, with theirs.
-    others = [project.workspaces_folder / name for name in named_folders(project.workspaces_folder)]
-    others = [place for place in others if place != layout.folder][:_MOST_OTHERS]
-    own = [layout.runs, layout.metadata, layout.prompts, layout.folder / "hooks", *others]
-    sandbox = sandbox_host.make_sandbox(settings, project.environ, project.root, probe.program, folders, own)
+    shown = replace(
+        show_workspace(project, layout),
+        writable=(layout.folder,) if elsewhere else (project.root, layout.folder),
+        readable=tuple(git_folders(project.root, environ)),
+    )
+    sandbox = sandbox_host.make_sandbox(settings, project.environ, project.root, probe.program, shown)
     return replace(sandbox, author=_author(project.root, environ))
+
+
+def show_workspace(project: Project, layout: Layout) -> Shown:
+    """What is ours is not inside: of all that is claude-iterate's there is this workspace, without its records, and
+    the hooks, which run inside."""
+    hidden = (project.root / "claude-iterate", project.workspaces_folder, layout.runs, layout.control, layout.prompts)
+    hooks = (project.root / "claude-iterate" / "hooks", layout.folder / "hooks")
+    return Shown(kept=hooks, hidden=hidden, masked=(layout.metadata, layout.lock))
+
+
+def enclose(spec: RunSpec, sandbox: Sandbox) -> RunSpec:
+    """The run in its sandbox: what is to be hidden is there by now, and so is a worktree."""
+    project, layout, tree = spec.project, spec.layout, spec.tree
+    shown = show_workspace(project, layout)
+    for folder in (*shown.hidden, layout.folder / "hooks"):  # what is not there could be made inside
+        folder.mkdir(parents=True, exist_ok=True)
+    shown = replace(shown, writable=(tree.place,) if tree is not None else ())
+    repositories: tuple[AgentRepository, ...] = ()
+    if spec.request.purpose in {Purpose.RUN, Purpose.VERIFY}:
+        place, environ = layout.runs / ".repositories", _environ_outside(project, layout, spec.settings)
+        repositories = tuple(find_repositories(layout.root, place, layout.name, environ))
+    placed = tuple(mount for repository in repositories for mount in repository.mounts())
+    return replace(
+        spec,
+        sandbox=replace(sandbox_host.show(sandbox, shown), run=spec.run, placed=placed),
+        repositories=repositories,
+    )
+
+
+def _environ_outside(project: Project, layout: Layout, settings: Settings) -> Mapping[str, str]:
+    """For what we start outside: no program comes from where a Claude in this sandbox could have left one."""
+    if settings.sandbox.kind == "none":
+        return project.environ
+    mounted = sandbox_host.writable_mounts(settings.sandbox, project.environ)
+    claude = sandbox_host.claude_folder(claude_environment(project.environ, settings.claude))
+    return environment_outside(project.environ, map(str, [project.root, layout.folder, claude, *mounted]))
 
 
 def _author(root: Path, environ: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

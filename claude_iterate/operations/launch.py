@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import asdict, replace
 
-from claude_iterate.agent.command import discovery, sandbox_host
+from claude_iterate.agent.command import discovery
 from claude_iterate.agent.command.command_line import NOT_ASKED, Known
 from claude_iterate.agent.command.sandbox import Sandbox
 from claude_iterate.agent.processes.leftovers import end_containers, end_marked
@@ -22,6 +22,7 @@ from claude_iterate.core.events.enums import Purpose, exit_code
 from claude_iterate.core.redact import redactor_for
 from claude_iterate.core.settings.declared import value_of
 from claude_iterate.core.state.run_state import RunState
+from claude_iterate.engine import trust
 from claude_iterate.engine.loop import Engine
 from claude_iterate.engine.prompt_texts import TextSource
 from claude_iterate.engine.recorder import Recorder
@@ -70,6 +71,8 @@ class Agent(msgspec.Struct, frozen=True):
 def launch(project: Project, layout: Layout, request: RunRequest, user: User) -> RunResult:
     """A run of any purpose, from the checks to the end. Nothing is written before every check has passed."""
     run = isolation.name_branch(run_checks.prepare(project, layout, request, user))
+    if not request.dry_run:
+        trust.require_trust(project, layout)
     cassette = choose_cassette(layout, request.cassette, run.mode.name) if request.cassette else None
     with contextlib.ExitStack() as stack:
         agent = _find_claude(stack, run)
@@ -142,7 +145,7 @@ def _start(
     if cassette is not None:
         spec = cassette.play_in(spec)
     if agent.sandbox is not None:
-        spec = _enclose(spec, agent.sandbox, layout, tree)
+        spec = isolation.enclose(spec, agent.sandbox)
     warnings = run_checks.warnings(run, before)
     warnings += run_checks.agent_warnings(run.settings, agent.version, agent.known)
     warnings += cassette.warnings(run.settings) if cassette is not None else []
@@ -156,13 +159,6 @@ def _start(
     assert state.finished is not None
     code = exit_code(state.finished.reason, run.detailed_exit_code, state.finished.known_by)
     return RunResult(identity, state, code, used.agent_folder, spec.report)
-
-
-def _enclose(spec: RunSpec, sandbox: Sandbox, layout: Layout, tree: Worktree | None) -> RunSpec:
-    """Hide the folder of all runs from the sandbox: it is made by now, as the worktree is."""
-    sandbox = sandbox if tree is None else sandbox_host.with_folder(sandbox, tree.place)
-    kept = tuple(dict.fromkeys((*sandbox.kept, str(layout.runs))))
-    return replace(spec, sandbox=replace(sandbox, run=spec.run, kept=kept))
 
 
 def make_spec(run: PreparedRun, identity: str, agent: Agent, before: Inheritance) -> RunSpec:

@@ -14,6 +14,7 @@ import subprocess
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import IO
 
 OPTIONS = (
     "core.hooksPath=/dev/null",
@@ -56,6 +57,7 @@ class Git:
         self.folder = folder
         own = {"GIT_DIR": repository, "GIT_WORK_TREE": folder} if repository else {}
         kept = {name: value for name, value in environ.items() if not name.startswith("GIT_")}
+        kept["PATH"] = _path_outside(folder, environ)
         self._environ = kept | _QUIET | own
         self._filters = filters
         self._against_filters: list[str] | None = None
@@ -99,14 +101,16 @@ class Git:
             "GIT_CONFIG_VALUE_0": "0",
         }
 
-    def ask(self, *words: str, index: str = "", given: bytes = b"") -> bytes:
-        """What a call prints. `index` takes the place of the repository's own index."""
+    def ask(self, *words: str, index: str = "", given: bytes | IO[bytes] = b"") -> bytes:
+        """What a call prints. `index` takes the place of the repository's own index; `given` is what it reads."""
         options = [*(word for option in OPTIONS for word in ("-c", option)), *self._options_against_filters()]
         environ = self._environ | ({"GIT_INDEX_FILE": index} if index else {})
         pipe = subprocess.PIPE
+        text = given if isinstance(given, bytes) else None
+        source = pipe if isinstance(given, bytes) else given
         try:
             process = subprocess.Popen(
-                ["git", *options, *words], cwd=self.folder, env=environ, stdin=pipe, stdout=pipe, stderr=pipe
+                ["git", *options, *words], cwd=self.folder, env=environ, stdin=source, stdout=pipe, stderr=pipe
             )
         except OSError as error:
             gone = not os.path.isdir(self.folder)
@@ -116,7 +120,7 @@ class Git:
         if self._given_up:  # it may have missed this one
             process.kill()
         try:
-            printed, errors = process.communicate(given, max(0.001, self._until - time.monotonic()))
+            printed, errors = process.communicate(text, max(0.001, self._until - time.monotonic()))
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
@@ -148,6 +152,13 @@ class Git:
             self._against_filters = None
             self._against_filters = _switch_off(dict.fromkeys(listed))
         return self._against_filters
+
+
+def _path_outside(folder: str, environ: Mapping[str, str]) -> str:
+    """PATH without what lies in the folder: Claude may have put a `git` there."""
+    inside = f"{os.path.realpath(folder)}/"
+    listed = environ.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join(path for path in listed if not f"{os.path.realpath(path)}/".startswith(inside))
 
 
 def _switch_off(keys: Iterable[str]) -> list[str]:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from claude_iterate.agent.command import sandbox_host
 from claude_iterate.agent.command.sandbox import Sandbox, enclose
+from claude_iterate.agent.command.sandbox_host import Shown
 from claude_iterate.core.settings.declared import SandboxSettings, Settings, build, catalogue
 from claude_iterate.errors import UsageProblem
 
@@ -76,7 +77,7 @@ def test_named_variables_come_in(claude: bool) -> None:
     environment, inside = SECRETS | {"GITHUB_TOKEN": "t"}, {}
     for kind in ("bwrap", "podman"):
         asked = settings(sandbox__kind=kind, sandbox__env=("AWS_SECRET_ACCESS_KEY",))
-        made = sandbox_host.make_sandbox(asked, SECRETS, Path("/p"), "b", [], [])
+        made = sandbox_host.make_sandbox(asked, SECRETS, Path("/p"), "b", Shown())
         inside[kind] = enclose(CLAUDE, environment, made, "/p", for_claude=claude)
     assert inside["bwrap"].environment["AWS_SECRET_ACCESS_KEY"] == "aws"
     assert "GITHUB_TOKEN" not in inside["bwrap"].environment
@@ -99,7 +100,7 @@ def test_folders_come_before_what_is_in_them() -> None:
 @pytest.mark.parametrize("network", [True, False])
 def test_a_network_or_none(network: bool) -> None:
     """Without one, Claude alone is given a way to its service; a program of the user has none."""
-    made = sandbox_host.make_sandbox(settings(sandbox__network=network), SECRETS, Path("/p"), "b", [], [])
+    made = sandbox_host.make_sandbox(settings(sandbox__network=network), SECRETS, Path("/p"), "b", Shown())
     made = replace(changed(made, kind="bwrap"), gate="/tmp/x/gate", relay=("python", "/r.py"), mirrored=80)
     claude = enclose(CLAUDE, SECRETS, made, "/p", for_claude=True)
     check = enclose(["sh"], SECRETS, made, "/p", for_claude=False)
@@ -156,7 +157,7 @@ def test_a_conversation_has_the_terminal() -> None:
 def test_the_limits_of_a_container_are_settings() -> None:
     """Image, memory and processors reach its command line."""
     asked = settings(sandbox__kind="podman", sandbox__image="other", sandbox__memory="512m", sandbox__cpus=0.5)
-    made = sandbox_host.make_sandbox(asked, SECRETS, Path("/p"), "/usr/bin/podman", [], [])
+    made = sandbox_host.make_sandbox(asked, SECRETS, Path("/p"), "/usr/bin/podman", Shown())
     argv = enclose(CLAUDE, SECRETS, made, "/p", for_claude=True).argv
     assert argv[:2] == ["/usr/bin/podman", "run"]
     assert (pairs(argv, "--memory"), pairs(argv, "--cpus")) == (["512m"], ["0.5"])
@@ -170,11 +171,11 @@ def test_mounts_are_read_only_unless_marked(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
     environ = SECRETS | {"HOME": str(tmp_path)}
     asked = settings(sandbox__kind="bwrap", sandbox__mounts=("~/cargo", f"{tmp_path}/cache:rw"))
-    made = sandbox_host.make_sandbox(asked, environ, Path("/p"), "b", [], [])
+    made = sandbox_host.make_sandbox(asked, environ, Path("/p"), "b", Shown())
     assert str(tmp_path / "cargo") in made.readable
     assert made.writable == (str(tmp_path / "cache"),)
     with pytest.raises(UsageProblem, match=r"there is no .*/nowhere"):
-        sandbox_host.make_sandbox(settings(sandbox__mounts=("~/nowhere",)), environ, Path("/p"), "b", [], [])
+        sandbox_host.make_sandbox(settings(sandbox__mounts=("~/nowhere",)), environ, Path("/p"), "b", Shown())
 
 
 def test_a_project_around_the_home_is_refused(tmp_path: Path) -> None:
@@ -182,34 +183,38 @@ def test_a_project_around_the_home_is_refused(tmp_path: Path) -> None:
     (tmp_path / "me").mkdir()
     for root in (tmp_path, tmp_path / "me", Path("/")):
         with pytest.raises(UsageProblem, match="contains your home folder"):
-            sandbox_host.make_sandbox(settings(), {"HOME": str(tmp_path / "me")}, root, "b", [], [])
+            sandbox_host.make_sandbox(settings(), {"HOME": str(tmp_path / "me")}, root, "b", Shown())
 
 
-def test_what_a_later_run_or_git_acts_on_is_kept(tmp_path: Path) -> None:
-    """Settings and hooks that are there can be read inside and not changed; so can those of Claude itself."""
+def test_what_a_later_run_acts_on_is_kept(tmp_path: Path) -> None:
+    """Settings that are there can be read inside and not changed; so can those of Claude itself. A link is not kept:
+    Claude may have made it, and it would show what it leads to."""
     root, home = tmp_path / "p", tmp_path / "home"
-    (root / ".git" / "hooks").mkdir(parents=True)
+    (root / ".claude").mkdir(parents=True)
     (home / ".claude").mkdir(parents=True)
-    for path in (root / ".git" / "config", root / ".claude-iterate.toml", home / ".claude" / "settings.json"):
+    for path in (root / ".claude-iterate.toml", home / ".claude" / "settings.json", home / "secret"):
         path.touch()
-    made = sandbox_host.make_sandbox(settings(sandbox__kind="bwrap"), {"HOME": str(home)}, root, "b", [root], [])
-    kept = {str(root / name) for name in (".git/config", ".git/hooks", ".claude-iterate.toml")}
-    assert kept <= set(made.kept)
+    (root / ".mcp.json").symlink_to(home / "secret")
+    shown = Shown(writable=(root,))
+    made = sandbox_host.make_sandbox(settings(sandbox__kind="bwrap"), {"HOME": str(home)}, root, "b", shown)
+    assert set(made.kept) == {str(root / ".claude"), str(root / ".claude-iterate.toml")}
     assert made.kept_of_claude == (str(home / ".claude" / "settings.json"),)
 
 
-@pytest.mark.parametrize("name", ["lib", "libs/deep/lib", "lib/modules/inner"])
-def test_settings_and_hooks_of_submodules_are_kept(tmp_path: Path, name: str) -> None:
-    """Of one whose name has slashes, too, and of one in another. No folder on the way can be renamed."""
-    modules = tmp_path / "p" / ".git" / "modules"
-    (modules / "lib").mkdir(parents=True)
-    (modules / "lib" / "HEAD").touch()
-    (modules / name / "hooks").mkdir(parents=True)
-    for file in ("HEAD", "config"):
-        (modules / name / file).touch()
-    made = sandbox_host.make_sandbox(settings(), {"HOME": "/h"}, tmp_path / "p", "b", [tmp_path / "p"], [])
-    assert {str(modules / name / "config"), str(modules / name / "hooks")} <= set(made.kept)
-    assert {str(modules), str((modules / name).parent), str(modules / name)} <= set(made.writable)
+def test_what_is_ours_is_not_inside(tmp_path: Path) -> None:
+    """Our folder is empty but for the workspace, and that is without its records. What is placed comes last."""
+    ours, own = tmp_path / "claude-iterate", tmp_path / "claude-iterate" / "workspaces" / "t"
+    (own / "runs").mkdir(parents=True)
+    (own / ".lock").touch()
+    shown = Shown((tmp_path, own), hidden=(ours, own / "runs"), masked=(own / ".lock",))
+    made = sandbox_host.make_sandbox(settings(sandbox__kind="bwrap"), {"HOME": "/h"}, tmp_path, "b", shown)
+    argv = enclose(CLAUDE, {}, replace(made, placed=(("/a", f"{own}/b", "read"),)), "/p", for_claude=False).argv
+    order = [str(tmp_path), str(ours), str(own), f"{own}/runs", f"{own}/b"]
+    places = [len(argv) - 1 - argv[::-1].index(path) for path in order]
+    assert places == sorted(places)
+    assert {str(ours), f"{own}/runs"} <= set(pairs(argv, "--tmpfs"))
+    assert argv[argv.index(f"{own}/.lock") - 2 :][:2] == ["--ro-bind", "/dev/null"]
+    assert argv[argv.index(f"{own}/b") - 2 :][:2] == ["--ro-bind", "/a"]
 
 
 def test_the_author_of_commits_comes_in() -> None:
@@ -225,45 +230,6 @@ def test_the_author_of_commits_comes_in() -> None:
     }
     own = replace(changed(BWRAP, env=("GIT_CONFIG_COUNT",)), author=author)
     assert enclose(["x"], {"GIT_CONFIG_COUNT": "0"}, own, "/p", for_claude=True).environment["GIT_CONFIG_COUNT"] == "0"
-
-
-@pytest.mark.parametrize(("back", "writes"), [("tree/.git", True), ("another/.git", False)])
-def test_a_linked_work_tree_can_commit(tmp_path: Path, back: str, writes: bool) -> None:
-    """Its repository lies elsewhere: it can be written, without its settings and hooks; but only if it knows the work
-    tree, because Claude could have written the file that names it."""
-    repository, root = tmp_path / "main" / ".git", tmp_path / "tree"
-    (repository / "worktrees" / "tree").mkdir(parents=True)
-    (repository / "worktrees" / "tree" / "gitdir").write_text(f"{tmp_path}/{back}\n")
-    (repository / "HEAD").touch()
-    (repository / "config").touch()
-    root.mkdir()
-    (root / ".git").write_text(f"gitdir: {repository}/worktrees/tree\n")
-    made = sandbox_host.make_sandbox(settings(), {"HOME": "/h"}, root, "b", [root], [])
-    assert (str(repository) in made.writable) is writes
-    assert (str(repository / "config") in made.kept) is writes
-
-
-def test_a_link_that_claude_made_shows_nothing_in_the_next_run(tmp_path: Path) -> None:
-    """In the place of settings, and in the place of git's own folder."""
-    root, secret = tmp_path / "p", tmp_path / "secret"
-    (secret / "HEAD").mkdir(parents=True)
-    root.mkdir()
-    for name in (".git", ".mcp.json"):
-        (root / name).symlink_to(secret)
-    made = sandbox_host.make_sandbox(settings(), {"HOME": "/h"}, root, "b", [root], [])
-    assert not [path for path in (*made.writable, *made.readable, *made.kept) if path.startswith(str(secret))]
-
-
-def test_a_part_of_a_repository_is_shown_with_the_rest_to_read(tmp_path: Path) -> None:
-    """Or git would take the rest for deleted. Where the home folder is in it, git does not work inside."""
-    top, root = tmp_path / "top", tmp_path / "top" / "part"
-    (top / ".git").mkdir(parents=True)
-    root.mkdir()
-    made = sandbox_host.make_sandbox(settings(), {"HOME": "/h"}, root, "b", [root], [])
-    assert str(top) in made.readable
-    assert {str(root), str(top / ".git")} <= set(made.writable)
-    around = sandbox_host.make_sandbox(settings(), {"HOME": str(top / "me")}, root, "b", [root], [])
-    assert str(top) not in (*around.readable, *around.writable)
 
 
 @pytest.mark.parametrize(

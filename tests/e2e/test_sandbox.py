@@ -17,7 +17,8 @@ from tests.e2e.conftest import Loop, until
 
 DONE = """report '{"complete": true, "iteration": "'$(id)'"}'"""
 LOOK = """\
-{ env; cat %(home)s/secret; ls -A %(home)s; echo x > %(outside)s/made; echo x > /usr/made; touch %(root)s/.git/config
+{ env; echo x > /proc/sys/kernel/core_pattern && echo reached
+  cat %(home)s/secret; ls -A %(home)s; echo x > %(outside)s/made; echo x > /usr/made; touch %(root)s/.git/config
   (echo > /dev/tcp/127.0.0.1/%(port)d) && echo reached; echo x > "$W/runs/made"; ls /proc; } > %(root)s/%(name)s 2>&1
 sleep 301 & setsid sleep 302 &
 """
@@ -241,7 +242,7 @@ def test_doctor_tells_which_sandboxes_work(loop: Loop) -> None:
 
 
 @needs_bwrap
-@pytest.mark.parametrize("linked", ["INSTRUCTIONS.md", "prompts/loop/system.md", "notes"])
+@pytest.mark.parametrize("linked", ["INSTRUCTIONS.md", "notes"])
 def test_no_link_brings_a_file_of_the_user_in(loop: Loop, linked: str) -> None:
     """Claude makes a link where claude-iterate reads for it: the run ends and says so; the file is in no prompt."""
     loop.make()

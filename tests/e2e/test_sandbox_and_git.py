@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -51,8 +52,11 @@ cd {quoted(loop.root)}; date > b.odd; date >> a.odd
 /usr/bin/git config filter.evil.clean {shlex.quote(f"{touch}/nested; cat")}
 echo '* filter=evil' > .gitattributes; date > file
 """
+    own, mounted = loop.home / ".claude" / "bin", loop.folder / "agent" / "bin"
+    own.parent.mkdir()
+    deed += f"for place in {quoted(own)} {quoted(mounted)}; do mkdir -p $place; cp {quoted(tools)}/* $place; done\n"
     closed(loop, f"({deed})\nreport '{{\"complete\": false}}'", f"({deed})\n{DONE}")
-    loop.env["PATH"] = f"{tools}:{loop.env['PATH']}"
+    loop.env["PATH"] = f"{tools}:{own}:{mounted}:{loop.env['PATH']}"
     loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = "true"
     loop.env["CLAUDE_ITERATE_KEEP_AWAKE"] = "true"
     loop.patch("engine.loop", _LASTING=0.0)  # otherwise the runs are too short for it
@@ -80,21 +84,25 @@ def test_git_in_a_part_of_a_repository(loop: Loop) -> None:
     (top / "README").write_text("all of it\n")
     for words in (["init", "-q"], ["add", "README"], ["commit", "-qm", "first"]):
         loop.git("-C", str(top), *words)
-    folders = (top / ".git", loop.root / ".claude", loop.root / "claude-iterate", loop.workspace.parent)
+    folders = (top / ".git", loop.root / ".claude", loop.root / "claude-iterate")
     tries = [
         *(f"mv {quoted(path)} {quoted(path)}-x" for path in folders),
-        *(f"echo > {quoted(other)}", f"echo > {quoted(top)}/README", f"echo >> {quoted(top)}/.git/config"),
+        *(f"echo > {quoted(other)}", f"echo > {quoted(top)}/README", f"echo > {quoted(loop.layout.metadata)}"),
+        f"cat {quoted(loop.layout.metadata)}; ls {quoted(loop.layout.runs)}/*",
     ]
     deed = (
         f"cd {quoted(loop.root)}; echo x > made; {COMMIT}; cat {quoted(top)}/README > seen; git status --short > status"
     )
-    told = (f"{one} 2>/dev/null && echo {shlex.quote(one)} >> done" for one in tries)
-    closed(loop, "\n".join([deed, *told, DONE]))
+    told = (f"{{ {one}; }} 2>/dev/null && echo {shlex.quote(one)} >> done" for one in tries)
+    closed(loop, "\n".join([deed, *told, f"git config evil.key 1; date > {quoted(top)}/.git/evil", DONE]))
+    config = (top / ".git" / "config").read_bytes()
     done = loop.run()
     assert done.code == 0, done.err
     assert not (loop.root / "done").exists(), (loop.root / "done").read_text()
     assert (loop.root / "seen").read_text() == "all of it\n"
     assert " D " not in (loop.root / "status").read_text()
+    assert (top / ".git" / "config").read_bytes() == config
+    assert not (top / ".git" / "evil").exists()
     (measured,) = loop.events("WorkMeasured")
     assert measured["changes"]["commits"] == 1
 
@@ -126,15 +134,76 @@ def test_a_worktree_in_a_sandbox(loop: Loop) -> None:
     assert (loop.root / "author").read_text() == "Me <me@example.org>\n"
 
 
-def test_what_claude_created_and_git_would_act_on_is_told(loop: Loop) -> None:
-    """A file by which git takes other settings, and hooks of the project; not what was there or is ours."""
+def test_what_is_hidden_is_not_deleted_for_git(loop: Loop) -> None:
+    """Where workspaces are in git, Claude commits none of those that it does not see as deleted."""
     loop.make()
+    other = loop.workspace.parent / "other"
+    other.mkdir()
+    (other / "INSTRUCTIONS.md").write_text("- other\n")
     with_git(loop)
-    deed = f"cd {quoted(loop.root)}; echo ../odd > .git/commondir; mkdir -p claude-iterate/hooks; echo x > .mcp.json"
-    closed(loop, f"({deed}; rm .mcp.json)\n{DONE}")
+    loop.git("add", "-f", "claude-iterate")
+    loop.git("commit", "-qm", "workspaces", "--allow-empty")
+    closed(
+        loop,
+        f"cd {quoted(loop.root)}; test ! -e {quoted(other)} && echo x > made; git add -A; git commit -qm all; {DONE}",
+    )
     done = loop.run()
     assert done.code == 0, done.err
-    told = "New since the run began, and acted on outside of the sandbox: claude-iterate/hooks, .git/commondir."
-    assert told in done.err
-    (loop.root / ".git" / "commondir").unlink()
-    assert "of the sandbox: .git/commondir." in loop.run("--again").err
+    assert (loop.root / "made").exists()
+    loop.git("show", "--name-status", "--format=", "--output=shown", "HEAD")
+    assert "D\t" not in (loop.root / "shown").read_text()
+
+
+def test_what_claude_left_for_later_runs_waits_for_trust(loop: Loop) -> None:
+    """Settings that it created, in the project and in its own folder: the end names them, no run starts, and `trust`
+    shows and accepts them. What the user changed since is not among them."""
+    loop.make()
+    with_git(loop)
+    (loop.home / ".claude").mkdir()
+    deed = f"cd {quoted(loop.root)}; mkdir .claude; echo 0 > .claude/settings.json; echo evil > ~/.claude/CLAUDE.md"
+    closed(loop, f"({deed})\n{DONE}", DONE)
+    done = loop.run()
+    assert done.code == 0, done.err
+    named = f"{loop.home}/.claude/CLAUDE.md, .claude/settings.json"
+    assert f"Claude changed what a later run acts on: {named}" in done.err
+    (loop.root / ".claude-iterate.toml").write_text("delay = 0\n")
+    refused = loop.run("--again")
+    assert refused.code == 2
+    assert ".claude/settings.json" in refused.err
+    assert ".claude-iterate.toml" not in refused.err
+    assert "claude-iterate trust my-task" in refused.err
+    shown = loop.call("trust", "my-task")
+    assert (shown.code, "+evil" in shown.out, "--force" in shown.err) == (1, True, True)
+    assert loop.call("trust", "my-task", "--force").code == 0
+    assert loop.run("--again").code == 0
+
+
+def test_after_a_kill_everything_that_changed_waits_for_trust(loop: Loop) -> None:
+    """Nobody knows who changed it; what is removed is no matter any more. Commits of the killed run come back."""
+    loop.make()
+    with_git(loop)
+    deed = f'cd {quoted(loop.root)}; echo x > made; {COMMIT}; echo > .mcp.json; touch "$W/ready"; sleep 303'
+    closed(loop, deed, DONE)
+    loop.kill(loop.working())
+    assert ".mcp.json" in loop.run().err
+    (loop.root / ".mcp.json").unlink()
+    assert loop.run().code == 0
+    loop.git("log", "-1", "--format=%s", "--output=log")
+    assert (loop.root / "log").read_text() == "by Claude\n"
+
+
+def test_a_repository_that_claude_made_has_another_name(loop: Loop) -> None:
+    """So the user's `git status` acts on no setting of it, in the project and in any folder of it."""
+    loop.make()
+    with_git(loop)
+    trace = outside(loop) / "trace"
+    evil = f"config core.fsmonitor {shlex.quote(f'touch {quoted(trace)}')}"
+    bare = f"git -C b/c config core.bare false; git -C b/c config core.worktree {quoted(loop.root)}; git -C b/c {evil}"
+    deed = f"cd {quoted(loop.root)}; mkdir -p a b; git init -q a; git -C a {evil}; git init -q --bare b/c; {bare}"
+    closed(loop, f"({deed})\n{DONE}")
+    done = loop.run()
+    assert "Claude made the repository a/.git" in done.err
+    assert (loop.root / "a" / ".git-from-claude").is_dir()
+    for folder in (".", "a", "b/c"):
+        subprocess.run(["git", "-C", str(loop.root / folder), "status"], env=loop.env, capture_output=True, check=False)
+    assert not trace.exists()

@@ -17,6 +17,7 @@ PROXY_PORT = 3128
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/sys")
 EMPTY = ("/tmp", "/var/tmp", "/run")  # noqa: S108 - the names of folders that are empty inside
+_KERNEL = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs")
 _OF_EVERY_PROGRAM = (
     *("USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "COLORTERM", "NO_COLOR", "TZ"),
     *("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"),
@@ -42,9 +43,13 @@ class Sandbox(msgspec.Struct, frozen=True):
     writable: tuple[str, ...] = ()
     readable: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
-    """Parts of what is writable that are not: settings that a later run or git would act on, and the run's records."""
-    absent: tuple[str, ...] = ()
-    """What would be kept as well, if it were there: it can be created inside."""
+    """Parts of what is writable that can only be read: settings that a later run would act on."""
+    hidden: tuple[str, ...] = ()
+    """Folders of claude-iterate that are empty inside, but for what is writable in them: records, other workspaces."""
+    masked: tuple[str, ...] = ()
+    """Files of claude-iterate that cannot be opened inside."""
+    placed: tuple[tuple[str, str, str], ...] = ()
+    """What stands somewhere else inside: its path here, its path there, and `read` or `write`."""
     of_claude: tuple[str, ...] = ()
     """What only Claude gets, to read and to write: its login and its sessions."""
     kept_of_claude: tuple[str, ...] = ()
@@ -64,6 +69,12 @@ class Sandbox(msgspec.Struct, frozen=True):
     def containers(self) -> str:
         """The program that knows the containers; empty where there are none."""
         return self.program if self.is_container else ""
+
+    def hides(self, path: str) -> bool:
+        """Nothing is at this path inside, although there is something outside."""
+        known = dict.fromkeys(self.writable, False) | dict.fromkeys((*self.hidden, *self.masked), True)
+        around = [place for place in known if path == place or path.startswith(f"{place}/")]
+        return bool(around) and known[max(around, key=len)]
 
     @property
     def folder(self) -> str:
@@ -133,20 +144,25 @@ def _git_variables(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
     return words
 
 
-def _mounts(sandbox: Sandbox, for_claude: bool, gated: bool) -> list[tuple[str, str]]:
-    """Each path and how it is there. Folders before what is in them; of the same path only the last counts."""
-    found = {sandbox.home: "empty"}
-    found |= dict.fromkeys(sandbox.readable, "read")
-    found |= dict.fromkeys(sandbox.of_claude if for_claude else (), "write")
-    found |= dict.fromkeys(sandbox.writable, "write")
-    found |= dict.fromkeys(sandbox.kept_of_claude if for_claude else (), "read")
-    found |= dict.fromkeys(sandbox.kept, "read")
+def _mounts(sandbox: Sandbox, for_claude: bool, gated: bool) -> list[tuple[str, str, str]]:
+    """What is where, and how: its path here, its path inside, and `empty`, `read` or `write`. Folders before what is in
+    them; of the same path only the last counts."""
+    how = {sandbox.home: "empty"}
+    how |= dict.fromkeys(sandbox.readable, "read")
+    how |= dict.fromkeys(sandbox.hidden, "empty")
+    how |= dict.fromkeys(sandbox.of_claude if for_claude else (), "write")
+    how |= dict.fromkeys(sandbox.writable, "write")
+    how |= dict.fromkeys(sandbox.kept_of_claude if for_claude else (), "read")
+    how |= dict.fromkeys(sandbox.kept, "read")
     if gated:
-        found |= {sandbox.gate: "write", sandbox.relay[-1]: "read"}
-    return sorted(found.items(), key=lambda mount: mount[0].count("/"))
+        how |= {sandbox.gate: "write", sandbox.relay[-1]: "read"}
+    found = {path: (path, path, kind) for path, kind in how.items()}
+    found |= {path: ("/dev/null", path, "read") for path in sandbox.masked}
+    found |= {there: (here, there, kind) for here, there, kind in sandbox.placed}
+    return sorted(found.values(), key=lambda mount: mount[1].count("/"))
 
 
-def _bwrap(sandbox: Sandbox, mounts: Sequence[tuple[str, str]], root: str, terminal: bool) -> list[str]:
+def _bwrap(sandbox: Sandbox, mounts: Sequence[tuple[str, str, str]], root: str, terminal: bool) -> list[str]:
     words = [sandbox.program, "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts"]
     words += ["--unshare-user-try", "--unshare-cgroup-try", "--cap-drop", "ALL"]
     # A session of its own keeps signals for the group inside, and keeps programs from typing into the terminal.
@@ -155,17 +171,19 @@ def _bwrap(sandbox: Sandbox, mounts: Sequence[tuple[str, str]], root: str, termi
     for path in SYSTEM:
         words += ["--ro-bind-try", path, path]
     words += ["--proc", "/proc", "--dev", "/dev"]
+    for path in _KERNEL:  # root could change it for the whole computer
+        words += ["--ro-bind-try", path, path]
     for path in EMPTY:
         words += ["--tmpfs", path]
     if sandbox.asked.network:  # where /etc/resolv.conf often leads
         words += ["--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve"]
-    for path, how in mounts:
-        words += ["--tmpfs", path] if how == "empty" else ["--bind" if how == "write" else "--ro-bind", path, path]
+    for here, there, how in mounts:
+        words += ["--tmpfs", there] if how == "empty" else ["--bind" if how == "write" else "--ro-bind", here, there]
     return [*words, "--chdir", root, "--"]
 
 
 def _container(
-    sandbox: Sandbox, mounts: Sequence[tuple[str, str]], inside: Mapping[str, str], root: str, terminal: bool
+    sandbox: Sandbox, mounts: Sequence[tuple[str, str, str]], inside: Mapping[str, str], root: str, terminal: bool
 ) -> list[str]:
     words = [sandbox.program, "run", "--rm", "-i", "--init", "--pull=never"]
     words += ["--label", f"{CONTAINER_LABEL}={sandbox.run}"]
@@ -175,11 +193,11 @@ def _container(
     words += [] if sandbox.asked.network else ["--network", "none"]
     if sandbox.asked.kind == "podman" and not sandbox.user.startswith("0:"):
         words += ["--userns", "keep-id"]
-    for path, how in mounts:
+    for here, there, how in mounts:
         if how == "empty":
-            words += ["--tmpfs", f"{path}:mode=1777,exec"]
+            words += ["--tmpfs", f"{there}:mode=1777,exec"]
         else:
-            words += ["-v", f"{path}:{path}" + ("" if how == "write" else ":ro")]
+            words += ["-v", f"{here}:{there}" + ("" if how == "write" else ":ro")]
     words += ["-w", root]
     for name in sorted(inside):  # by name alone: the values stay out of the list of processes
         words += ["-e", name]

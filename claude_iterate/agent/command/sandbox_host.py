@@ -18,24 +18,18 @@ from msgspec.structs import replace
 
 from claude_iterate.agent.command import sandbox_network
 from claude_iterate.agent.command.command_line import claude_environment
-from claude_iterate.agent.command.sandbox import EMPTY, SYSTEM, Sandbox
+from claude_iterate.agent.command.sandbox import SYSTEM, Sandbox
 from claude_iterate.core.redact import Redactor
 from claude_iterate.core.settings.declared import SandboxSettings, Settings
 from claude_iterate.errors import UsageProblem
 
-_ACTED_ON = ("settings.json", "settings.local.json", "CLAUDE.md", "agents", "commands", "skills", "plugins", "hooks")
-"""Of Claude's own folder: what a Claude outside would act on."""
-_ACTED_ON_IN_PROJECT = (
-    *(".claude-iterate.toml", ".claude-iterate.json", "claude-iterate/hooks", "claude-iterate/prompts"),
-    *("claude-iterate/templates", "claude-iterate/archive", "claude-iterate/snapshots.git"),
-    *(".claude/settings.json", ".claude/settings.local.json", ".claude/hooks", ".mcp.json"),
+KEPT_OF_CLAUDE = (
+    *("settings.json", "settings.local.json", "CLAUDE.md"),
+    *("agents", "commands", "skills", "plugins", "hooks"),
 )
-_MADE_BY_US = frozenset({"runs", ".metadata.json", "archive", "snapshots.git"})
-_ACTED_ON_BY_GIT = ("config", "config.worktree", "hooks", "commondir")
-"""What git acts on outside: settings, which can name programs, hooks, and a file that says where both are instead."""
-_MOST_SUBMODULES = 100
-_MOST_FOLDERS = 1000
-"""The search for submodules stops after this many."""
+"""Of Claude's own folder: what a Claude outside would act on."""
+KEPT_IN_PROJECT = (".claude-iterate.toml", ".claude-iterate.json", ".claude", ".mcp.json")
+"""What decides how the next run, or a Claude outside, works in this project."""
 KINDS = ("bwrap", "docker", "podman")
 _PATIENCE = 30.0
 _INSTALL = {
@@ -98,57 +92,50 @@ def _run(argv: list[str], environ: Mapping[str, str]) -> tuple[int, str]:
     return done.returncode, Redactor(environ).clean(lines[-1])[:200] if lines else f"exit code {done.returncode}"
 
 
-def make_sandbox(
-    settings: Settings,
-    environ: Mapping[str, str],
-    root: Path,
-    program: str,
-    folders: Sequence[Path],
-    own: Sequence[Path],
-) -> Sandbox:
-    """The sandbox of a run in this project. `folders` can be written; `own` are parts of them that are ours alone."""
+class Shown(msgspec.Struct, frozen=True):
+    """What of the project is inside: folders to write, folders to read, parts of those to write that can only be read,
+    folders of ours that are empty but for all these, and files of ours that cannot be opened."""
+
+    writable: tuple[Path, ...] = ()
+    readable: tuple[Path, ...] = ()
+    kept: tuple[Path, ...] = ()
+    hidden: tuple[Path, ...] = ()
+    masked: tuple[Path, ...] = ()
+
+
+def make_sandbox(settings: Settings, environ: Mapping[str, str], root: Path, program: str, shown: Shown) -> Sandbox:
+    """The sandbox of a run in this project."""
     home, environ = _home(environ), claude_environment(environ, settings.claude)
     _refuse_open_house(root, home)
     asked, container = settings.sandbox, settings.sandbox.is_container
-    repository = _find_repository(root, home)
-    acted_on = [*own, *(root / name for name in _ACTED_ON_IN_PROJECT), *repository.acted_on]
-    writable, kept, absent = _write_access([*folders, *repository.folders], acted_on)
-    writable += _configured_mounts(asked, home, ":rw")
     config, login = _config_of_claude(environ, home)
+    writable = _configured_mounts(asked, home, ":rw")
     readable = [] if container else list(_program_folders(settings.claude.command[0], environ, root, home, writable))
-    python = "python3" if container else sys.executable
-    return Sandbox(
+    sandbox = Sandbox(
         asked=asked,
         program=program,
         home=home,
         writable=tuple(writable),
-        readable=(*_existing([*repository.around, root]), *readable, *_configured_mounts(asked, home, "")),
-        kept=tuple(kept),
-        absent=tuple(absent),
+        readable=(*_existing([*shown.readable, root]), *readable, *_configured_mounts(asked, home, "")),
         of_claude=tuple(_existing([config, *login])),
-        kept_of_claude=tuple(_existing(config / name for name in _ACTED_ON)),
-        relay=(python, "-I", "-S", str(Path(sandbox_network.__file__).resolve())),
+        kept_of_claude=tuple(_existing(config / name for name in KEPT_OF_CLAUDE)),
+        relay=("python3" if container else sys.executable, "-I", "-S", str(Path(sandbox_network.__file__).resolve())),
         user=f"{os.getuid()}:{os.getgid()}",
     )
+    return show(sandbox, shown)
 
 
-def with_folder(sandbox: Sandbox, place: Path) -> Sandbox:
-    """The same with one more folder that can be written, a project like the other."""
-    writable, kept, absent = _write_access([place], [place / name for name in _ACTED_ON_IN_PROJECT])
+def show(sandbox: Sandbox, shown: Shown) -> Sandbox:
+    """The same with more of the project. In each folder to write, what decides about later runs can only be read."""
+    kept = [*shown.kept, *(folder / name for folder in shown.writable for name in KEPT_IN_PROJECT)]
     return replace(
         sandbox,
-        writable=(*sandbox.writable, *writable),
-        kept=(*sandbox.kept, *kept),
-        absent=(*sandbox.absent, *absent),
+        writable=(*sandbox.writable, *_existing(shown.writable)),
+        # A link is not kept: Claude may have made it, so that the next run shows what it leads to.
+        kept=(*sandbox.kept, *_existing(path for path in kept if not path.is_symlink())),
+        hidden=(*sandbox.hidden, *_existing(shown.hidden)),
+        masked=(*sandbox.masked, *_existing(shown.masked)),
     )
-
-
-def _write_access(folders: Sequence[Path], acted_on: Sequence[Path]) -> tuple[list[str], list[str], list[str]]:
-    """What can be written of these folders; what of `acted_on` is kept from that; and what would be, if it were there.
-    A link is not kept: Claude may have made it, so that the next run shows what it leads to."""
-    kept = _existing(path for path in acted_on if path.exists() and not path.is_symlink())
-    absent = [str(path) for path in acted_on if path.name not in _MADE_BY_US and not os.path.lexists(path)]
-    return _existing([*folders, *_between(folders, acted_on)]), kept, absent
 
 
 def _home(environ: Mapping[str, str]) -> str:
@@ -176,6 +163,11 @@ def _existing(paths: Iterable[Path]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def writable_mounts(asked: SandboxSettings, environ: Mapping[str, str]) -> list[str]:
+    """Folders of the user that `sandbox.mounts` lets be written."""
+    return _configured_mounts(asked, _home(environ), ":rw")
+
+
 def _configured_mounts(asked: SandboxSettings, home: str, mark: str) -> list[str]:
     """What `sandbox.mounts` names: with `:rw` to write, without to read."""
     found = []
@@ -193,23 +185,19 @@ def _configured_mounts(asked: SandboxSettings, home: str, mark: str) -> list[str
     return _existing(found)
 
 
+def claude_folder(environ: Mapping[str, str]) -> Path:
+    """Where Claude Code has its settings, its login and its sessions."""
+    return Path(environ.get("CLAUDE_CONFIG_DIR") or Path(_home(environ), ".claude"))
+
+
 def _config_of_claude(environ: Mapping[str, str], home: str) -> tuple[Path, list[Path]]:
     """Claude's own folder, made as Claude would make it: sessions in a folder that is not there would be lost. And the
     file beside the usual one that has the login."""
     named = environ.get("CLAUDE_CONFIG_DIR")
-    folder = Path(named) if named else Path(home, ".claude")
+    folder = claude_folder({**environ, "HOME": home})
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, parents=bool(named), exist_ok=True)
     return folder, [] if named else [Path(home, ".claude.json")]
-
-
-def _between(folders: Sequence[Path], kept: Iterable[Path]) -> Iterator[Path]:
-    """The folders that lie between one that can be written and what is kept in it. What is mounted cannot be renamed:
-    else Claude could put another folder in its place."""
-    for path in kept:
-        for folder in folders:
-            between = [parent for parent in path.parents if parent != folder and parent.is_relative_to(folder)]
-            yield from (parent for parent in between if parent.is_dir() and not parent.is_symlink())
 
 
 def _program_folders(
@@ -240,70 +228,3 @@ def _surroundings(program: Path) -> Path:
 
 def _of_system(path: str) -> bool:
     return path.startswith(tuple(f"{folder}/" for folder in SYSTEM)) or path in SYSTEM
-
-
-class _Repository(msgspec.Struct, frozen=True):
-    """`folders` are those of git, which a commit has to reach; `acted_on` are parts of them that git acts on outside;
-    `around` is the work tree, if the project is only a part of it: else git would take the rest for deleted."""
-
-    folders: tuple[Path, ...] = ()
-    acted_on: tuple[Path, ...] = ()
-    around: tuple[Path, ...] = ()
-
-
-def _find_repository(root: Path, home: str) -> _Repository:
-    """The repository of the project. One around the home folder or all temporary files is not shown."""
-    top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), None)
-    if top is None:
-        return _Repository()
-    is_too_large = Path(home).resolve().is_relative_to(top.resolve()) or str(top.resolve()) in EMPTY
-    if top != root and is_too_large:
-        return _Repository()
-    folders = _git_folders(top)
-    modules = [path for folder in folders for path in _submodules(folder / "modules")]
-    acted_on = [folder / name for folder in (*folders, *modules) for name in _ACTED_ON_BY_GIT]
-    return _Repository(folders, tuple(acted_on), () if top == root else (top,))
-
-
-def _submodules(folder: Path) -> list[Path]:
-    """The folders of git of all submodules, also of those in submodules; the name of one can have slashes."""
-    found: list[Path] = []
-    waiting = [folder]
-    for place in waiting:  # grows while it is read
-        inside = [path for path in sorted(place.glob("*")) if path.is_dir() and not path.is_symlink()]
-        own = [path for path in inside if (path / "HEAD").exists()]
-        found += own
-        waiting += [path / "modules" if path in own else path for path in inside][: _MOST_FOLDERS - len(waiting)]
-    return found[:_MOST_SUBMODULES]
-
-
-def _git_folders(top: Path) -> tuple[Path, ...]:
-    """The folder of git; in a linked work tree that of the repository, which lies elsewhere."""
-    own = top / ".git"
-    if own.is_symlink():  # Claude could have made it, to reach another repository in the next run
-        return ()
-    if own.is_dir():
-        return (own,)
-    words = _read_text(own)
-    if not words.startswith("gitdir: "):
-        return ()
-    folder = Path(top, words.removeprefix("gitdir: ").strip())
-    common = folder.parent.parent if folder.parent.name == "worktrees" else folder
-    return (common.resolve(),) if (common / "HEAD").exists() and _names_work_tree(folder, top) else ()
-
-
-def _names_work_tree(folder: Path, top: Path) -> bool:
-    """This folder of git names the work tree in turn: a file that Claude wrote into the work tree is not enough."""
-    if folder.parent.name == "worktrees":
-        named = _read_text(folder / "gitdir").strip()
-        return bool(named) and Path(folder, named).resolve() == (top / ".git").resolve()
-    lines = (line.partition("=") for line in _read_text(folder / "config").splitlines())
-    trees = [value.strip().strip('"') for key, _, value in lines if key.strip().lower() == "worktree"]
-    return any(Path(folder, path).resolve() == top.resolve() for path in trees)
-
-
-def _read_text(path: Path) -> str:
-    try:
-        return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError):
-        return ""
