@@ -16,6 +16,8 @@ from jinja2.runtime import Context
 from jinja2.sandbox import SandboxedEnvironment
 
 from claude_iterate.errors import ExpectedError
+from claude_iterate.system import untrusted_files
+from claude_iterate.system.untrusted_files import LinkInTheWay
 
 _EXPRESSION_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What an expression in a template can raise, besides Jinja2's own errors."""
@@ -88,7 +90,7 @@ class Prompts:
     def find(self, name: str) -> Path | None:
         """The file that `render` uses for this name."""
         *own, shipped = [(folder / self._mode / f"{name}.md", folder / f"{name}.md") for folder in self._folders]
-        found = [path for paths in own for path in paths if path.is_file()]
+        found = [path for paths in own for path in paths if untrusted_files.exists(path)]
         return next((path for path in (*found, *shipped) if path in found or path in self._shipped), None)
 
     def _load(self, name: str) -> tuple[str, str, Callable[[], bool]] | None:
@@ -100,7 +102,9 @@ class Prompts:
         if path is None:
             return None
         try:
-            source = (self._shipped.get(path) or path.read_bytes()).decode("utf-8-sig")
+            source = (self._shipped.get(path) or untrusted_files.look(path).data).decode("utf-8-sig")
+        except LinkInTheWay as link:
+            raise ExpectedError(f"{link.strerror}.", link.hint) from None
         except (OSError, UnicodeDecodeError) as problem:
             hint = "Fix it, or remove it to use the shipped one."
             raise ExpectedError(f"Cannot read the prompt {path}: {problem}.", hint) from problem

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from claude_iterate.core.formats import one_line
 from claude_iterate.core.rules.next_steps import rename_workspace
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
+from claude_iterate.system import untrusted_files
 from claude_iterate.views.history_view import Total
 from claude_iterate.views.story import Now, RunRecords, Story
 from claude_iterate.workspace import journal_reader
@@ -92,7 +93,7 @@ def last_run(layout: Layout) -> str | None:
 def nothing_to_show(layout: Layout, run: str | None = None) -> WorkspaceProblem:
     """No run, or a journal that has lost its beginning."""
     name, begun = layout.name, next(journal_reader.newest_runs(layout), "")
-    files = (known for known in reversed(layout.run_ids()) if layout.journal(known).is_file())
+    files = (known for known in reversed(layout.run_ids()) if untrusted_files.is_file(layout.journal(known)))
     run = run or ("" if begun else next(files, ""))
     if not run:
         return WorkspaceProblem(f"{name} has no run yet.", f"Start one: claude-iterate run {name}")
@@ -106,7 +107,7 @@ def log_of(layout: Layout, run: str | None = None) -> Path | None:
     if run is None:
         newest = last_run(layout)
         path = log_of(layout, newest) if newest is not None else None
-        return path if path is not None and path.is_file() else next(reversed(layout.logs()), None)
+        return path if path is not None and untrusted_files.is_file(path) else next(reversed(layout.logs()), None)
     started = journal_reader.beginning(layout.journal(run))
     # By its name: the workspace may have been moved or restored under another one.
     return layout.folder / Path(started.log).name if started is not None and started.log else None

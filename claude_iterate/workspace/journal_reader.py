@@ -18,6 +18,7 @@ from claude_iterate.core.events import Entry, RunStarted
 from claude_iterate.core.events.run import JOURNAL_FORMAT
 from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import RunState
+from claude_iterate.system.untrusted_files import is_file, open_file, status
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.layout import Layout
 
@@ -56,20 +57,22 @@ def kind_of(line: bytes) -> str:
 
 def read(path: Path, choose: Callable[[Iterable[bytes]], Iterable[bytes]] = lambda lines: lines) -> Iterator[Entry]:
     """The entries of a journal. A line that cannot be read is skipped: a crash may leave one at the end."""
-    with path.open("rb") as file:
+    with open_file(path) as file:
         yield from _entries(choose(file))
 
 
 def milestones(path: Path) -> Iterator[Entry]:
     """The entries that a state is folded from, without what Claude said in between: fast, however long the journal.
     Where there is no journal, there are none."""
-    return read(path, _milestone_lines) if path.is_file() else iter(())
+    return read(path, _milestone_lines) if is_file(path) else iter(())
 
 
 def story_entries(path: Path, whole: int) -> Iterator[Entry]:
     """The entries that make a story: the milestones, and of a run without an end all of the last `whole` bytes, which
     say what its last call did. Where there is no journal, there are none."""
-    with contextlib.suppress(FileNotFoundError), path.open("rb") as file:
+    if not is_file(path):
+        return
+    with contextlib.suppress(FileNotFoundError), open_file(path) as file:
         ended, size = FINISHED in _tail(file, _END), file.tell()
         file.seek(0)
         yield from _entries(_milestone_lines(_lines_up_to(file, size if ended else size - whole)))
@@ -161,14 +164,14 @@ def refuse_newer(layout: Layout, run: str) -> None:
 
 def refuse_newer_journals(layout: Layout) -> None:
     """Refuse the newest journal of the workspace if a newer version wrote it."""
-    run = next((run for run in reversed(layout.run_ids()) if layout.journal(run).is_file()), None)
+    run = next((run for run in reversed(layout.run_ids()) if is_file(layout.journal(run))), None)
     if run is not None:
         refuse_newer(layout, run)
 
 
 def format_of(path: Path) -> int:
     """The format of a journal; 1 where that cannot be read."""
-    with path.open("rb") as file:
+    with open_file(path) as file:
         try:
             return msgspec.json.decode(file.readline(), type=_First).event.format
         except (ValueError, RecursionError):
@@ -182,14 +185,14 @@ def beginning(path: Path) -> RunStarted | None:
 
 def has_finished(path: Path) -> bool:
     """The journal has an end. Only its last lines are read."""
-    with contextlib.suppress(OSError), path.open("rb") as file:
+    with contextlib.suppress(OSError), open_file(path) as file:
         return FINISHED in _tail(file, _END)
     return False
 
 
 def age(path: Path) -> float:
     """Seconds from the beginning of the run to its last entry, by its entries: a copy changes the times of the file."""
-    with path.open("rb") as file:
+    with open_file(path) as file:
         last = _tail(file, _TAIL)
     for line in reversed(last.split(b"\n")):
         with contextlib.suppress(ValueError, RecursionError):  # cut by a crash, or by where the reading began
@@ -239,7 +242,7 @@ class JournalFollower:
 
     def _step(self) -> Iterable[bytes]:
         try:
-            with self._path.open("rb") as file:
+            with open_file(self._path) as file:
                 size = file.seek(0, os.SEEK_END)
                 if self._whole_from < 0:
                     self._whole_from = max(0, size - (self._whole or 0))
@@ -260,7 +263,5 @@ class JournalFollower:
 
 def size_of(path: Path) -> int:
     """Bytes of the journal; 0 where there is none."""
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
+    about = status(path)
+    return about.st_size if about is not None else 0

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from claude_iterate.workspace.files import untrusted_files
-from claude_iterate.workspace.files.untrusted_files import find_abandoned
+from claude_iterate.system.untrusted_files import find_abandoned, is_folder
 from claude_iterate.workspace.layout import Layout
 
 
 def abandoned_in_workspace(layout: Layout, remove: bool = False) -> list[Path]:
     """What atomic writes left in a workspace. What cannot be removed stays."""
-    inside = [folder for folder in (layout.control, layout.notes) if untrusted_files.is_folder(folder)]
+    inside = [folder for folder in (layout.control, layout.notes) if is_folder(folder)]
     return [path for folder in (layout.folder, *inside) for path in find_abandoned(folder, remove=remove)]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from claude_iterate.workspace import leftover_files
-from claude_iterate.workspace.files import untrusted_files
+from claude_iterate.system import untrusted_files
 from claude_iterate.workspace.layout import Layout
 
 DEAD = "4194303-abcd1234.tmp"
@@ -19,7 +19,7 @@ DEAD = "4194303-abcd1234.tmp"
 _WRITER = """
 import sys
 from pathlib import Path
-from claude_iterate.workspace.files import untrusted_files
+from claude_iterate.system import untrusted_files
 with untrusted_files.open_replacement(Path(sys.argv[1])) as file:
     file.write(b"new")
     print(file.name, flush=True)
@@ -83,7 +83,7 @@ def test_what_a_living_writer_uses_is_left_alone(layout: Layout, writer: Writer)
 _BUSY = """
 import sys
 from pathlib import Path
-from claude_iterate.workspace.files import untrusted_files
+from claude_iterate.system import untrusted_files
 for number in range(300):
     untrusted_files.write_text(Path(sys.argv[1]) / "file", str(number))
     untrusted_files.find_abandoned(Path(sys.argv[1]), remove=True)

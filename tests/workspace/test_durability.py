@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from claude_iterate.core.events import AssistantText, Entry, Event, IterationStarted
-from claude_iterate.workspace.files import untrusted_files
+from claude_iterate.system import untrusted_files
 from claude_iterate.workspace.journal_writer import JournalWriter
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.workspace.files import untrusted_files
+from claude_iterate.system import untrusted_files
 
 
 def test_a_file_is_read_whole_or_not_at_all(tmp_path: Path) -> None:

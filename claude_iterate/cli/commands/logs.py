@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 import time
@@ -16,6 +17,7 @@ from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.sanitize import sanitize_json
 from claude_iterate.core.tones import state_words
 from claude_iterate.errors import WorkspaceProblem
+from claude_iterate.system import untrusted_files
 from claude_iterate.text import local_times
 from claude_iterate.views import run_view
 from claude_iterate.views.run_view import RunView
@@ -60,9 +62,9 @@ def command(invocation: Invocation, name: str, follow: bool, run: str | None, li
 
 def _print_log(layout: Layout, run: str | None, lines: int | None) -> None:
     path = run_view.log_of(layout, run)
-    if path is None or not path.is_file():
+    if path is None or not untrusted_files.is_file(path):
         raise _no_log(layout, run)
-    with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
+    with io.TextIOWrapper(untrusted_files.open_file(path), "utf-8", "replace", newline="\n") as file:
         for line in file if lines is None else deque(file, maxlen=lines):
             output.part(output.sanitize(line))
 
@@ -100,7 +102,7 @@ def _follow(layout: Layout, run: str | None, lines: int | None) -> None:
     while True:
         holder = run_lock.holder(layout.lock)  # asked before reading, so that the last lines are not missed
         if run is None and holder is not None:
-            run = holder.run if layout.journal(holder.run).is_file() else None
+            run = holder.run if untrusted_files.is_file(layout.journal(holder.run)) else None
         elif run is None:
             run = run_view.last_run(layout)
         over = holder is None or (run is not None and not holder.runs(run))
@@ -126,9 +128,9 @@ def _follow(layout: Layout, run: str | None, lines: int | None) -> None:
 
 def _start(path: Path, lines: int | None) -> int:
     """Where the last `lines` lines begin."""
-    if lines is None or not path.is_file():
+    if lines is None or not untrusted_files.is_file(path):
         return 0
-    with path.open("rb") as file:
+    with untrusted_files.open_file(path) as file:
         kept = deque(file, maxlen=lines)
         return file.tell() - sum(map(len, kept))
 
@@ -139,7 +141,7 @@ def _read_text(path: Path, offset: int) -> Callable[[bool], Iterable[str]]:
     def read_new(final: bool) -> Iterable[str]:
         nonlocal offset
         try:
-            with path.open("rb") as file:
+            with untrusted_files.open_file(path) as file:
                 file.seek(offset)
                 data = file.read()
         except FileNotFoundError:
