@@ -90,7 +90,7 @@ class Prompts:
     def find(self, name: str) -> Path | None:
         """The file that `render` uses for this name."""
         *own, shipped = [(folder / self._mode / f"{name}.md", folder / f"{name}.md") for folder in self._folders]
-        found = [path for paths in own for path in paths if untrusted_files.exists(path)]
+        found = [path for paths in own for path in paths if _is_there(path)]
         return next((path for path in (*found, *shipped) if path in found or path in self._shipped), None)
 
     def _load(self, name: str) -> tuple[str, str, Callable[[], bool]] | None:
@@ -109,6 +109,17 @@ class Prompts:
             hint = "Fix it, or remove it to use the shipped one."
             raise ExpectedError(f"Cannot read the prompt {path}: {problem}.", hint) from problem
         return source, str(path), lambda: path in self._shipped and self.find(name) == path
+
+
+def _is_there(path: Path) -> bool:
+    """Also what cannot be read: then the reading says why."""
+    try:
+        untrusted_files.look(path, 0)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def shipped_folder() -> Path:

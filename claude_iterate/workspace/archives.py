@@ -104,7 +104,7 @@ def find(folder: Path, name: str, or_newest: bool = False) -> Archive:
     """The archive of this name, with or without its ending; or, if asked for, the newest of a workspace."""
     names.check_name(name.removesuffix(ENDING), "archive")
     path = folder / name
-    if name.endswith(ENDING) or not untrusted_files.is_folder(path):
+    if name.endswith(ENDING) or untrusted_files.is_file(path) or not untrusted_files.exists(path):
         path = folder / (name.removesuffix(ENDING) + ENDING)
     if untrusted_files.exists(path):
         return _read(path)

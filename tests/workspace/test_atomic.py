@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.workspace import leftover_files
 from claude_iterate.system import untrusted_files
+from claude_iterate.workspace import leftover_files
 from claude_iterate.workspace.layout import Layout
 
 DEAD = "4194303-abcd1234.tmp"
@@ -22,7 +22,7 @@ from pathlib import Path
 from claude_iterate.system import untrusted_files
 with untrusted_files.open_replacement(Path(sys.argv[1])) as file:
     file.write(b"new")
-    print(file.name, flush=True)
+    print(*Path(sys.argv[1]).parent.glob(".*.tmp"), flush=True)
     input()
 """
 

@@ -51,6 +51,9 @@ def find(root: Path, workspace: Path | None) -> list[HookFile]:
 
 def _misnamed(scope: str, folder: Path, root: Path) -> Iterator[HookFile]:
     """Programs with nearly the name of a point that has no hook here: `iteration_finish`, `finished.sh`."""
+    if untrusted_files.is_folder(folder) is False:
+        shown = _display_path(folder, root)
+        yield HookFile(POINTS[0], scope, folder, shown, f"it is {untrusted_files.NOT_A_FOLDER}", f"rm {shown}")
     for path in untrusted_files.find(folder, "*"):
         point = next(iter(nearest(path.stem, POINTS)), "")
         if point and path.suffix in _OF_PROGRAMS and not untrusted_files.exists(folder / point):
