@@ -5,6 +5,7 @@ The text of a user is a value, never template source, so it arrives byte for byt
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -17,7 +18,6 @@ from jinja2.sandbox import SandboxedEnvironment
 
 from claude_iterate.errors import ExpectedError
 from claude_iterate.system import untrusted_files
-from claude_iterate.system.untrusted_files import LinkInTheWay
 
 _EXPRESSION_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What an expression in a template can raise, besides Jinja2's own errors."""
@@ -103,8 +103,8 @@ class Prompts:
             return None
         try:
             source = (self._shipped.get(path) or untrusted_files.look(path).data).decode("utf-8-sig")
-        except LinkInTheWay as link:
-            raise ExpectedError(f"{link.strerror}.", link.hint) from None
+        except untrusted_files.NotAFile as other:
+            raise ExpectedError(f"{other.said}.", other.hint) from None
         except (OSError, UnicodeDecodeError) as problem:
             hint = "Fix it, or remove it to use the shipped one."
             raise ExpectedError(f"Cannot read the prompt {path}: {problem}.", hint) from problem
@@ -114,12 +114,9 @@ class Prompts:
 def _is_there(path: Path) -> bool:
     """Also what cannot be read: then the reading says why."""
     try:
-        untrusted_files.look(path, 0)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError:
-        return True
-    return True
+        return bool(untrusted_files.look(path, 0))
+    except OSError as error:
+        return error.errno not in {errno.ENOENT, errno.ENOTDIR}
 
 
 def shipped_folder() -> Path:

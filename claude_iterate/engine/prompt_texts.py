@@ -17,7 +17,6 @@ from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.prompts import Prompts, Texts
 from claude_iterate.system import untrusted_files
 from claude_iterate.system.file_errors import unreadable
-from claude_iterate.system.untrusted_files import LinkInTheWay
 from claude_iterate.workspace import creation, settings_reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
@@ -125,7 +124,8 @@ class TextSource:
 
     def _values(self, number: int, failure: str, instructions: str, waiting: list[str]) -> Mapping[str, object]:
         layout, settings, agents = self._layout, self._settings, self._agents_file
-        own = layout.status_instructions
+        path = layout.status_instructions
+        own = _read_text(path, str(path), "Fix it or remove it.") if untrusted_files.exists(path) else ""
         seen = status_file.look(layout.status).reading
         status = seen.status if seen else None
         return {
@@ -133,9 +133,7 @@ class TextSource:
             "iteration": number,
             "max_iterations": self.max_iterations,
             "instructions": instructions,
-            "status_instructions": _read_text(own, str(own), "Fix it or remove it.")
-            if untrusted_files.exists(own)
-            else "",
+            "status_instructions": own,
             "previous_status": describe(status) if status else "",
             "previous_summary": (status.summary or "") if status else "",
             "failures": failure,
@@ -156,8 +154,7 @@ class TextSource:
 def _read_text(path: Path, shown: str, hint: str) -> str:
     try:
         return untrusted_files.look(path).data.decode("utf-8")
-    except LinkInTheWay as link:
-        raise WorkspaceProblem(f"{link.strerror}.", link.hint) from None
-    except (OSError, UnicodeDecodeError) as error:
-        said = getattr(error, "strerror", None) or "it is not UTF-8"
-        raise WorkspaceProblem(f"{shown} cannot be read: {said}.", hint) from None
+    except UnicodeDecodeError:
+        raise WorkspaceProblem(f"{shown} cannot be read: it is not UTF-8.", hint) from None
+    except OSError as error:
+        raise unreadable(WorkspaceProblem, shown, error, hint) from None

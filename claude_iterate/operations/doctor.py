@@ -33,7 +33,6 @@ from claude_iterate.system.untrusted_files import find_abandoned
 from claude_iterate.workspace import (
     creation,
     journal_reader,
-    leftover_files,
     metadata,
     settings_reader,
     task_file,
@@ -286,7 +285,7 @@ def _left_behind(layout: Layout, check: str) -> Iterator[Finding]:
             yield Finding(check, "problem", message, f"{FIX} (or: {by_hand})", partial(_end_processes, check, run))
         else:
             yield Finding(check, "problem", message, f"If it does not run on another machine: {by_hand}")
-    for path in leftover_files.abandoned_in_workspace(layout):
+    for path in layout.abandoned():
         yield Finding(check, "warning", f"{path.name} was left by a killed command", FIX, partial(_remove, check, path))
 
 

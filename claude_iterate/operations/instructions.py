@@ -44,12 +44,15 @@ def read_present(layout: Layout) -> bytes | None:
     if untrusted_files.exists(layout.metadata):  # `setup` makes it where there is none
         metadata.read(layout.metadata)  # a damaged workspace must be fixed first
     try:
-        return untrusted_files.look(layout.instructions, untrusted_files.LARGE).data
+        found = untrusted_files.look(layout.instructions, untrusted_files.LARGE)
     except FileNotFoundError:
         return None
     except OSError as error:
         hint = "Move it away, or check its permissions."
         raise unreadable(WorkspaceProblem, layout.instructions, error, hint) from None
+    if not found.whole:
+        raise WorkspaceProblem(f"{layout.instructions} is larger than 64 MB.", "Move it away.")
+    return found.data
 
 
 def how_to_commit(project: Project, layout: Layout) -> str:

@@ -37,7 +37,7 @@ from claude_iterate.sinks.safe_stream import forces_color
 from claude_iterate.sinks.text_log import TextLog
 from claude_iterate.system import untrusted_files
 from claude_iterate.system.file_errors import explain_write_errors
-from claude_iterate.workspace import creation, leftover_files, metadata, metadata_updates
+from claude_iterate.workspace import creation, metadata, metadata_updates
 from claude_iterate.workspace.inheritance import Inheritance, inherit
 from claude_iterate.workspace.journal_writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
@@ -192,7 +192,7 @@ def make_spec(run: PreparedRun, identity: str, agent: Agent, before: Inheritance
 
 def tidy_up(layout: Layout, dry_run: bool) -> None:
     """Record how a killed last run ended, if it could not."""
-    leftover_files.abandoned_in_workspace(layout, remove=True)
+    layout.abandoned(remove=True)
     with explain_write_errors(layout.name, layout.folder):
         metadata_updates.catch_up(layout)
         if not dry_run:

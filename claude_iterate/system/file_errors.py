@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from claude_iterate.errors import ExpectedError, WorkspaceProblem, advice
-from claude_iterate.system.untrusted_files import NOT_A_FOLDER, LinkInTheWay, NotAFile, exists, is_folder
+from claude_iterate.system.untrusted_files import NOT_A_FOLDER, NotAFile, exists, is_folder
 
 
 def reason(error: OSError, folder: Path) -> tuple[str, str]:
@@ -18,18 +18,17 @@ def reason(error: OSError, folder: Path) -> tuple[str, str]:
     if error.errno in {errno.ENOTDIR, errno.EEXIST} and (found := _in_the_way(Path(error.filename or folder))):
         return f"{found} is {NOT_A_FOLDER}", f"Move it away: mv {shlex.quote(str(found))} {shlex.quote(f'{found}.old')}"
     if isinstance(error, NotAFile):
-        is_link = isinstance(error, LinkInTheWay)
-        return error.strerror if is_link else f"{error.filename}: {error.strerror}", error.hint
+        return error.said, error.hint
     if error.errno == errno.ENOENT and not exists(folder):
         return f"{folder} is gone", "Another command may have removed it. See what there is: claude-iterate list"
     return error.strerror or str(error), advice(error, f" of {folder}")
 
 
-def unreadable(problem: type[ExpectedError], path: Path, error: OSError, hint: str) -> ExpectedError:
-    """The `problem` that this file cannot be read; `hint` says what to do, unless a link is in the way."""
-    if isinstance(error, LinkInTheWay):
-        return problem(f"{error.strerror}.", error.hint)
-    return problem(f"{path} cannot be read: {error.strerror}.", hint)
+def unreadable(problem: type[ExpectedError], what: object, error: OSError, hint: str) -> ExpectedError:
+    """The `problem` that a file cannot be read; `hint` says what to do, if it is one."""
+    if isinstance(error, NotAFile):
+        return problem(f"{error.said}.", error.hint)
+    return problem(f"{what} cannot be read: {error.strerror}.", hint)
 
 
 @contextlib.contextmanager

@@ -46,10 +46,11 @@ AnyPath = str | os.PathLike[str]
 
 
 class NotAFile(OSError):
-    """`filename` is no regular file, as it should be: nothing was read or written."""
+    """`filename` is no regular file, as it should be: nothing was read or written. `said` is that with its name."""
 
-    def __init__(self, path: AnyPath, code: int = errno.EINVAL, what: str = "it is not a regular file") -> None:
-        super().__init__(code, what, str(path))
+    def __init__(self, path: AnyPath, code: int = errno.EINVAL, what: str = "not a regular file") -> None:
+        super().__init__(code, f"it is {what}", str(path))
+        self.said = f"{path} is {what}"
 
     @property
     def hint(self) -> str:
@@ -61,7 +62,7 @@ class LinkInTheWay(NotAFile):
     """`filename` is a link, in the place of a file or of a folder on the way to it."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(path, errno.ELOOP, f"{path} is a link; claude-iterate follows none inside a project")
+        super().__init__(path, errno.ELOOP, "a link; claude-iterate follows none inside a project")
 
     @property
     def hint(self) -> str:
@@ -105,7 +106,7 @@ def _explained(error: OSError, folder: int, path: str) -> OSError:
     if error.errno in (errno.ENXIO, errno.EOPNOTSUPP):
         return NotAFile(path)
     if error.errno == errno.EISDIR:
-        return NotAFile(path, errno.EISDIR, "it is a folder, not a file")
+        return NotAFile(path, errno.EISDIR, "a folder, not a file")
     return OSError(error.errno, error.strerror, path)
 
 
@@ -117,9 +118,6 @@ def settle(path: AnyPath, *roots: Path) -> Path:
         if (real := Path(os.path.realpath(folder))) in roots:
             return real / named.relative_to(folder)
     return Path(os.path.realpath(path))
-
-
-# To look
 
 
 def status(path: AnyPath) -> os.stat_result | None:
@@ -161,14 +159,20 @@ def open_folder(path: AnyPath) -> int:
 
 
 @contextlib.contextmanager
-def scan(folder: AnyPath) -> Iterator[Iterator[os.DirEntry[str]]]:
-    """What is in the folder, as `os.scandir` gives it; the path of an entry is only its name."""
-    handle = open_folder(folder)
+def folder_handle(path: AnyPath) -> Iterator[int]:
+    """The same, until the end of the block."""
+    handle = open_folder(path)
     try:
-        with os.scandir(handle) as entries:
-            yield entries
+        yield handle
     finally:
         os.close(handle)
+
+
+@contextlib.contextmanager
+def scan(folder: AnyPath) -> Iterator[Iterator[os.DirEntry[str]]]:
+    """What is in the folder, as `os.scandir` gives it; the path of an entry is only its name."""
+    with folder_handle(folder) as handle, os.scandir(handle) as entries:
+        yield entries
 
 
 def names_in(folder: AnyPath) -> list[str]:
@@ -178,12 +182,6 @@ def names_in(folder: AnyPath) -> list[str]:
             return sorted(entry.name for entry in entries)
     except OSError:
         return []
-
-
-def folders_in(folder: AnyPath) -> list[str]:
-    """The names of the real folders in it that are not hidden, sorted. A folder that cannot be listed is an OSError."""
-    with scan(folder) as entries:
-        return sorted(it.name for it in entries if not it.name.startswith(".") and it.is_dir(follow_symlinks=False))
 
 
 def find(folder: Path, pattern: str) -> list[Path]:
@@ -205,9 +203,6 @@ def _fits(name: str, pattern: str) -> bool:
     return fnmatch.fnmatchcase(name, pattern) and (pattern.startswith(".") or not name.startswith("."))
 
 
-# To read
-
-
 class Found(msgspec.Struct, frozen=True):
     """The first bytes of a regular file, whether they are all of it, and how many names it has. Equal ones mean that
     the file was not written in between, not even with the same content."""
@@ -226,19 +221,13 @@ def open_handle(path: AnyPath, flags: int = os.O_RDONLY, mode: int = 0o666) -> i
     kind = os.fstat(handle).st_mode
     if not stat.S_ISREG(kind):
         os.close(handle)
-        raise NotAFile(path, errno.EISDIR, "it is a folder, not a file") if stat.S_ISDIR(kind) else NotAFile(path)
+        raise NotAFile(path, errno.EISDIR, "a folder, not a file") if stat.S_ISDIR(kind) else NotAFile(path)
     return handle
 
 
 def open_file(path: AnyPath) -> IO[bytes]:
     """A regular file to read, however long; anything else is an OSError."""
     return open(open_handle(path), "rb")
-
-
-def open_named(path: AnyPath, root: Path) -> IO[bytes]:
-    """What the user named, to read. Outside of the project it may be anything, such as a pipe of the shell."""
-    settled = settle(path, root)
-    return open_file(settled) if settled.is_relative_to(root) else open(path, "rb")
 
 
 def look(path: AnyPath, most: int = MOST) -> Found:
@@ -275,8 +264,8 @@ def snapshot(path: Path) -> Found | None:
         found = look(path)
     except FileNotFoundError:
         return None
-    except LinkInTheWay as link:
-        raise WorkspaceProblem(f"{link.strerror}.", link.hint) from None
+    except NotAFile as other:
+        raise WorkspaceProblem(f"{other.said}.", other.hint) from None
     except OSError as error:
         raise WorkspaceProblem(
             f"{path} cannot be read: {error.strerror}.", "Move it away, or check its permissions."
@@ -284,9 +273,6 @@ def snapshot(path: Path) -> Found | None:
     if not found.whole:
         raise WorkspaceProblem(f"{path} is larger than {MOST >> 20} MiB.", "Move it away, or shorten it.")
     return found
-
-
-# To write
 
 
 def temporary_name(path: Path) -> Path:
@@ -370,11 +356,8 @@ def new_folder(folder: Path, mode: int | None = None) -> Iterator[Path]:
         yield made
         # Private until it is whole; then it gets the mode of its parent, unless the caller gives one.
         about = status(folder.parent)
-        handle = open_folder(made)
-        try:
+        with folder_handle(made) as handle:
             os.fchmod(handle, about.st_mode & 0o777 if mode is None and about is not None else mode or 0o700)
-        finally:
-            os.close(handle)
         # This fails if another process made the folder meanwhile, because what we make is never empty.
         rename(made, folder)
     finally:
@@ -442,9 +425,5 @@ def _is_untouched(path: Path) -> bool:
 
 def sync_folder(folder: Path) -> None:
     """Make the rename itself durable; not every file system lets us."""
-    with contextlib.suppress(OSError):
-        handle = open_folder(folder)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+    with contextlib.suppress(OSError), folder_handle(folder) as handle:
+        os.fsync(handle)

@@ -1,4 +1,4 @@
-"""Where the files of a project and a workspace are, and which runs and logs exist. No file is read or made here."""
+"""Where the files of a project and a workspace are, and which runs and logs exist. No file is read here."""
 
 from __future__ import annotations
 
@@ -134,7 +134,9 @@ class Layout(msgspec.Struct, frozen=True):
     def run_ids(self) -> list[str]:
         """The ids of all runs, oldest first: an id begins with a number that grows."""
         try:
-            return untrusted_files.folders_in(self.runs)
+            with untrusted_files.scan(self.runs) as entries:
+                found = [it.name for it in entries if it.is_dir(follow_symlinks=False)]
+            return sorted(name for name in found if not name.startswith("."))
         except OSError:
             return []
 
@@ -145,6 +147,12 @@ class Layout(msgspec.Struct, frozen=True):
             (about.st_mtime_ns, path) for path, about in found if about is not None and stat.S_ISREG(about.st_mode)
         ]
         return [path for _, path in sorted(files)]
+
+    def abandoned(self, remove: bool = False) -> list[Path]:
+        """What the atomic writes of killed processes left here, and no process is busy with. What cannot be removed
+        stays."""
+        places = (self.folder, *filter(untrusted_files.is_folder, (self.control, self.notes)))
+        return [path for folder in places for path in untrusted_files.find_abandoned(folder, remove=remove)]
 
     def next_run_id(self, stamp: str) -> str:
         """The id of the next run: a number above all others, so that no clock can put runs out of order, then the time,

@@ -18,6 +18,7 @@ ELSEWHERE = {
     "agent/processes/guardian.py": "the folder of that socket",
     "cli/boundary.py": "/dev/null",
     "cli/commands/selftest.py": "a folder for temporary files that it has made",
+    "cli/commands/setup.py": "a file that the user names outside of the project",
     "operations/dashboard/web_server.py": "a file for the browser, in the folder for temporary files",
     "operations/demo_project.py": "a project that it makes itself, before any agent works there",
     "operations/run_processes.py": "/dev/null",

@@ -25,6 +25,7 @@ from claude_iterate.workspace.journal_reader import JournalFollower
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import run_lock
 
+_LONGEST = 1 << 20
 _PAUSE = 0.2
 """Seconds between two looks at a file that is followed."""
 
@@ -65,7 +66,8 @@ def _print_log(layout: Layout, run: str | None, lines: int | None) -> None:
     if path is None or not untrusted_files.is_file(path):
         raise _no_log(layout, run)
     with io.TextIOWrapper(untrusted_files.open_file(path), "utf-8", "replace", newline="\n") as file:
-        for line in file if lines is None else deque(file, maxlen=lines):
+        pieces = iter(lambda: file.readline(_LONGEST), "")  # a line that never ends is printed in pieces
+        for line in pieces if lines is None else deque(pieces, maxlen=lines):
             output.part(output.sanitize(line))
 
 

@@ -225,7 +225,9 @@ def _read_instructions(name: str, source: str | None, before: bytes | None, root
     where = f"The instructions in {source}"
     if source is not None and source != "-":
         try:
-            with untrusted_files.open_named(source, root) as file:
+            path = untrusted_files.settle(source, root)
+            is_inside = path.is_relative_to(root)  # elsewhere it may be anything, such as a pipe of the shell
+            with untrusted_files.open_file(path) if is_inside else Path(source).open("rb") as file:
                 data = file.read(LARGEST + 1)
         except (OSError, ValueError) as error:
             said = error.strerror if isinstance(error, OSError) else str(error)
