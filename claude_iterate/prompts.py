@@ -102,7 +102,9 @@ class Prompts:
         if path is None:
             return None
         try:
-            source = (self._shipped.get(path) or untrusted_files.look(path).data).decode("utf-8-sig")
+            source = (self._shipped.get(path) or untrusted_files.look(path, untrusted_files.LARGE).data).decode(
+                "utf-8-sig"
+            )
         except untrusted_files.NotAFile as other:
             raise ExpectedError(f"{other.said}.", other.hint) from None
         except (OSError, UnicodeDecodeError) as problem:

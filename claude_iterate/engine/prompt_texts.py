@@ -153,7 +153,7 @@ class TextSource:
 
 def _read_text(path: Path, shown: str, hint: str) -> str:
     try:
-        return untrusted_files.look(path).data.decode("utf-8")
+        return untrusted_files.look(path, untrusted_files.LARGE).data.decode("utf-8")
     except UnicodeDecodeError:
         raise WorkspaceProblem(f"{shown} cannot be read: it is not UTF-8.", hint) from None
     except OSError as error:

@@ -339,11 +339,8 @@ def _hooks(project: Project, names: list[str]) -> Iterator[Finding]:
 def _rebuild_metadata(check: str, layout: Layout) -> list[Finding]:
     """From the journal, or new where there is none; the torn file is kept. What is lost is said: what proved the task
     may be among it."""
-    old = (
-        f"; what is left of them is in {layout.folder / '.metadata.json.bak'}"
-        if untrusted_files.exists(layout.metadata)
-        else ""
-    )
+    kept = f"; what is left of them is in {layout.folder / '.metadata.json.bak'}"
+    old = kept if untrusted_files.exists(layout.metadata) else ""
     creation.repair(layout, None, {})
     run = metadata.read(layout.metadata).run.id
     new = "made a new .metadata.json, with mode loop and all counters at 0"

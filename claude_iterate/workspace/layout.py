@@ -26,10 +26,8 @@ def is_project(folder: Path) -> bool:
     """True for a folder with settings or workspaces of claude-iterate."""
     ours = folder / "claude-iterate"
     # A checkout of this tool has the same name and a templates folder; the folder around it is not a project.
-    if any(untrusted_files.exists(folder / name) for name in PROJECT_FILES):
-        return True
-    holds_project = any(untrusted_files.exists(ours / name) for name in PROJECT_FOLDERS)
-    return holds_project and not untrusted_files.exists(ours / "pyproject.toml")
+    holds_project = any((ours / name).is_dir() for name in PROJECT_FOLDERS) and not (ours / "pyproject.toml").exists()
+    return holds_project or any((folder / name).is_file() for name in PROJECT_FILES)
 
 
 def named_folders(folder: Path) -> list[str]:
@@ -143,9 +141,7 @@ class Layout(msgspec.Struct, frozen=True):
     def logs(self) -> list[Path]:
         """All logs, oldest first. The original's names (with dashes) count too."""
         found = [(path, untrusted_files.status(path)) for path in untrusted_files.find(self.folder, "iterate-*.log")]
-        files = [
-            (about.st_mtime_ns, path) for path, about in found if about is not None and stat.S_ISREG(about.st_mode)
-        ]
+        files = [(about.st_mtime_ns, path) for path, about in found if about and stat.S_ISREG(about.st_mode)]
         return [path for _, path in sorted(files)]
 
     def abandoned(self, remove: bool = False) -> list[Path]:

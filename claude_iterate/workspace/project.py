@@ -54,11 +54,8 @@ class Project(msgspec.Struct, frozen=True, dict=True):
     def global_templates_folder(self) -> Path:
         """Where the user's own templates live."""
         said = self.resolved.settings.paths.global_templates_dir
-        return (
-            self._within(said)
-            if said
-            else untrusted_files.settle(settings_reader.user_folder(self.environ) / "templates", self.root)
-        )
+        usual = settings_reader.user_folder(self.environ) / "templates"
+        return self._within(said) if said else untrusted_files.settle(usual, self.root)
 
     def workspaces(self) -> list[str]:
         """The names of all workspaces, sorted. A folder with a name that no command accepts is left out."""

@@ -47,10 +47,8 @@ def split_entry(spelled: str) -> tuple[str, str]:
 
 def user_target(environ: Mapping[str, str]) -> Path:
     """The user's settings file: the one there is, else a TOML file to be made."""
-    return (
-        settings_reader.user_file(environ)
-        or settings_reader.user_folder(environ).resolve() / settings_reader.USER_FILES[0]
-    )
+    folder = settings_reader.user_folder(environ).resolve()
+    return settings_reader.user_file(environ) or folder / settings_reader.USER_FILES[0]
 
 
 def project_target(root: Path) -> Path:

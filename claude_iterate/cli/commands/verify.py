@@ -72,9 +72,8 @@ def _report_path(layout: Layout, given: str, dry_run: bool) -> str:
         raise UsageProblem(
             f"--report-path {given} leads out of the workspace.", "Give an absolute path to write there."
         )
-    if untrusted_files.is_folder(path) or (
-        relative is not None and (not relative.parts or relative.parts[0].lower() in OWN_FILES)
-    ):
+    is_ours = relative is not None and (not relative.parts or relative.parts[0].lower() in OWN_FILES)
+    if is_ours or untrusted_files.is_folder(path):
         raise UsageProblem(f"--report-path {given} is used for something else.", "Choose another name.")
     if not dry_run:  # which has its report in its own copy of the workspace
         untrusted_files.make_folder(path.parent, parents=True)

@@ -168,9 +168,11 @@ def _is_locked(opened: Callable[[Path], int], path: Path) -> bool:
 
 def _open_file(path: Path) -> int:
     """What is no file in its place, such as a link or a pipe, is not ours."""
-    if not untrusted_files.is_file(path):
-        untrusted_files.unlink(path, missing_ok=True)
-    return untrusted_files.open_handle(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        return untrusted_files.open_handle(path, os.O_RDWR | os.O_CREAT, 0o644)
+    except untrusted_files.NotAFile:
+        untrusted_files.unlink(path)
+        return untrusted_files.open_handle(path, os.O_RDWR | os.O_CREAT, 0o644)
 
 
 def _acquire(handle: int, path: Path, needed: bool = False) -> bool:
