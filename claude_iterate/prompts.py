@@ -102,9 +102,8 @@ class Prompts:
         if path is None:
             return None
         try:
-            source = (self._shipped.get(path) or untrusted_files.look(path, untrusted_files.LARGE).data).decode(
-                "utf-8-sig"
-            )
+            data = self._shipped.get(path) or untrusted_files.look(path, untrusted_files.LARGE).data
+            source = data.decode("utf-8-sig")
         except untrusted_files.NotAFile as other:
             raise ExpectedError(f"{other.said}.", other.hint) from None
         except (OSError, UnicodeDecodeError) as problem:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import fnmatch
+import io
 import json
 import os
 import re
@@ -188,7 +189,8 @@ def find(folder: Path, pattern: str) -> list[Path]:
     """What has such a name, sorted; a slash leads into real folders, and a star stands for no hidden name."""
     first, _, rest = pattern.partition("/")
     is_plain = not any(sign in first for sign in "*?[")
-    names = [first] if is_plain else [name for name in names_in(folder) if _fits(name, first)]
+    named = [] if is_plain else fnmatch.filter(names_in(folder), first)
+    names = [first] if is_plain else [name for name in named if first[0] == "." or name[0] != "."]
     if rest:
         return [path for name in names for path in find(folder / name, rest)]
     return [folder / name for name in names if not is_plain or exists(folder / name)]
@@ -197,10 +199,6 @@ def find(folder: Path, pattern: str) -> list[Path]:
 def find_absolute(pattern: AnyPath) -> list[Path]:
     """The same for a path with stars anywhere in it."""
     return find(Path(os.sep), os.path.abspath(pattern)[1:])
-
-
-def _fits(name: str, pattern: str) -> bool:
-    return fnmatch.fnmatchcase(name, pattern) and (pattern.startswith(".") or not name.startswith("."))
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -225,7 +223,7 @@ def open_handle(path: AnyPath, flags: int = os.O_RDONLY, mode: int = 0o666) -> i
     return handle
 
 
-def open_file(path: AnyPath) -> IO[bytes]:
+def open_file(path: AnyPath) -> io.BufferedReader:
     """A regular file to read, however long; anything else is an OSError."""
     return open(open_handle(path), "rb")
 

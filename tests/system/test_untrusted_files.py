@@ -79,7 +79,7 @@ def test_no_link_is_followed(tmp_path: Path, act: str, depth: int) -> None:
     project.mkdir()
     (project / "mine").touch()
     (project / "link").symlink_to(outside if depth else outside / "inside")
-    with pytest.raises(OSError, match=r"it is a link|File exists|Not a directory"):
+    with pytest.raises(OSError, match=r"a link|File exists|Not a directory|symbolic link"):
         ACTS[act](project / "link" / "inside" if depth else project / "link")
     assert sorted(path.name for path in outside.rglob("*")) == ["inside", "inside"]
     assert sorted(path.name for path in project.iterdir()) == ["link", "mine"]
