@@ -188,10 +188,8 @@ def _folders(project: Project) -> Iterator[Finding]:
 def _why_not_writable(folder: Path) -> str:
     """Why nothing can be written there; empty when it can. It writes: permissions do not show a full disk."""
     try:
-        with (
-            untrusted_files.folder_handle(folder),
-            tempfile.TemporaryFile(dir=folder) as file,
-        ):  # it has no name, so it never stays behind
+        # It has no name, so it never stays behind.
+        with untrusted_files.folder_handle(folder), tempfile.TemporaryFile(dir=folder) as file:
             file.write(b" " * 4096)
             file.flush()
             os.fsync(file.fileno())
