@@ -5,6 +5,7 @@ The text of a user is a value, never template source, so it arrives byte for byt
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +17,7 @@ from jinja2.runtime import Context
 from jinja2.sandbox import SandboxedEnvironment
 
 from claude_iterate.errors import ExpectedError
+from claude_iterate.system import untrusted_files
 
 _EXPRESSION_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What an expression in a template can raise, besides Jinja2's own errors."""
@@ -88,7 +90,7 @@ class Prompts:
     def find(self, name: str) -> Path | None:
         """The file that `render` uses for this name."""
         *own, shipped = [(folder / self._mode / f"{name}.md", folder / f"{name}.md") for folder in self._folders]
-        found = [path for paths in own for path in paths if path.is_file()]
+        found = [path for paths in own for path in paths if _is_there(path)]
         return next((path for path in (*found, *shipped) if path in found or path in self._shipped), None)
 
     def _load(self, name: str) -> tuple[str, str, Callable[[], bool]] | None:
@@ -100,11 +102,22 @@ class Prompts:
         if path is None:
             return None
         try:
-            source = (self._shipped.get(path) or path.read_bytes()).decode("utf-8-sig")
+            data = self._shipped.get(path) or untrusted_files.look(path, untrusted_files.LARGE).data
+            source = data.decode("utf-8-sig")
+        except untrusted_files.NotAFile as other:
+            raise ExpectedError(f"{other.said}.", other.hint) from None
         except (OSError, UnicodeDecodeError) as problem:
             hint = "Fix it, or remove it to use the shipped one."
             raise ExpectedError(f"Cannot read the prompt {path}: {problem}.", hint) from problem
         return source, str(path), lambda: path in self._shipped and self.find(name) == path
+
+
+def _is_there(path: Path) -> bool:
+    """Also what cannot be read: then the reading says why."""
+    try:
+        return bool(untrusted_files.look(path, 0))
+    except OSError as error:
+        return error.errno not in {errno.ENOENT, errno.ENOTDIR}
 
 
 def shipped_folder() -> Path:

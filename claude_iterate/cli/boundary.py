@@ -18,6 +18,7 @@ from claude_iterate.core.sanitize import sanitize_terminal
 from claude_iterate.errors import ExpectedError, advice
 from claude_iterate.sinks.safe_stream import discard
 from claude_iterate.system import crash_reports
+from claude_iterate.system.untrusted_files import NotAFile
 
 BUG = crash_reports.EXIT_CODE
 INTERRUPTED = 130
@@ -124,6 +125,8 @@ def _tell(code: int, message: str, hint: str = "") -> int:
 
 def _report_refusal(error: OSError, arguments: list[str]) -> int:
     """A full disk or a missing permission can occur anywhere, and is not a bug."""
+    if isinstance(error, NotAFile):
+        return _tell(1, f"{error.said}.", error.hint)
     if error.errno not in _REFUSALS:
         return _tell(BUG, *crash_reports.report_crash(error, arguments))
     where = f": {error.filename}" if error.filename else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import shlex
+import stat
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -16,8 +17,7 @@ from msgspec import Struct, to_builtins
 from claude_iterate.core.sanitize import sanitize_json, sanitize_terminal
 from claude_iterate.core.tones import COLORS, Line, Tone
 from claude_iterate.errors import ExpectedError, UsageProblem
-from claude_iterate.system import terminals
-from claude_iterate.workspace.files.untrusted_files import open_replacement
+from claude_iterate.system import terminals, untrusted_files
 
 VIEW_FORMAT = 1
 JSON = "claude_iterate.json"
@@ -192,17 +192,20 @@ def table(
 
 
 @contextlib.contextmanager
-def output_file(path: Path, option: str) -> Iterator[IO[bytes]]:
+def output_file(path: Path, option: str, root: Path) -> Iterator[IO[bytes]]:
     """A file to write, which takes the place of `path` at the end. What is no regular file is refused: a link, a
-    folder, a device. `option` is what the user types to name another place."""
+    folder, a device. `option` is what the user types to name another place, `root` the project."""
     another = f"Name another file: {option} FILE"
-    if path.is_symlink() or (path.exists() and not path.is_file()):
-        kind = "a symbolic link" if path.is_symlink() else "a folder" if path.is_dir() else "not a regular file"
+    path = untrusted_files.settle(path.parent, root) / path.name
+    about = untrusted_files.status(path)
+    if about is not None and not stat.S_ISREG(about.st_mode):
+        is_link, is_folder = stat.S_ISLNK(about.st_mode), stat.S_ISDIR(about.st_mode)
+        kind = "a symbolic link" if is_link else "a folder" if is_folder else "not a regular file"
         raise UsageProblem(f"{path} is {kind}.", another)
     if not path.parent.is_dir():
         raise ExpectedError(f"There is no folder {path.parent}.", f"Make it: mkdir -p {shlex.quote(str(path.parent))}")
     try:
-        with open_replacement(path, follow=False) as file:
+        with untrusted_files.open_replacement(path) as file:
             yield file
     except OSError as error:
         raise ExpectedError(f"{path} cannot be written: {error.strerror}.", another) from None

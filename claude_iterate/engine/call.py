@@ -30,6 +30,7 @@ from claude_iterate.core.rules.waits import retry_if_temporary
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.errors import AgentProblem, ExpectedError
+from claude_iterate.system import untrusted_files
 
 _SUSPENDED = 2.5
 """The engine looks once a second; a longer gap means that it could not."""
@@ -138,6 +139,6 @@ def _open_recording(path: str) -> contextlib.AbstractContextManager[BinaryIO | N
     """The file that keeps what Claude prints; None when it cannot be made: the call matters more. Its folder is made
     again if it was deleted."""
     with contextlib.suppress(OSError):
-        Path(path).parent.mkdir(exist_ok=True)
+        untrusted_files.make_folder(Path(path).parent)
         return Recording(path)
     return contextlib.nullcontext()

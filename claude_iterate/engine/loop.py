@@ -33,8 +33,8 @@ from claude_iterate.engine.stop_conditions import StopConditions
 from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.errors import ExpectedError
 from claude_iterate.system import processes, signals
+from claude_iterate.system.restorable_file import Identity
 from claude_iterate.workspace import metadata_updates, plan_file, task_file
-from claude_iterate.workspace.files.restorable_file import Identity
 from claude_iterate.workspace.run_folder import notes
 from claude_iterate.workspace.run_folder.run_folder import RunFolder
 from claude_iterate.workspace.run_folder.status_file import StatusWatch

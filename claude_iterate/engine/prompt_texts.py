@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import stat
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -16,8 +15,9 @@ from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import Mode
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.prompts import Prompts, Texts
+from claude_iterate.system import untrusted_files
+from claude_iterate.system.file_errors import unreadable
 from claude_iterate.workspace import creation, settings_reader
-from claude_iterate.workspace.files.untrusted_files import refuse_links_out
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import notes, status_file
@@ -31,11 +31,10 @@ def read_instructions(layout: Layout) -> str:
     """INSTRUCTIONS.md, or a WorkspaceProblem that says what is wrong with it."""
     path, again = layout.instructions, f"Write it: claude-iterate setup {layout.name}"
     try:
-        if not stat.S_ISREG(path.stat().st_mode):  # to read a pipe would be to wait
-            raise WorkspaceProblem(f"{path} is not a regular file.", again)
-        if path.stat().st_size > LARGEST:
+        found = untrusted_files.look(path, LARGEST)
+        if not found.whole:
             raise WorkspaceProblem(f"{path} is larger than 10 MB.", LONG_MATERIAL)
-        text = path.read_bytes().decode("utf-8")
+        text = found.data.decode("utf-8")
     except FileNotFoundError:
         raise WorkspaceProblem(
             f"Instructions not found. Run setup first: claude-iterate setup {layout.name}", f"Expected: {path}"
@@ -45,7 +44,7 @@ def read_instructions(layout: Layout) -> str:
             f"{path} is not valid UTF-8 (byte {error.start}).", "Save it in UTF-8 and try again."
         ) from None
     except OSError as error:
-        raise WorkspaceProblem(f"{path} cannot be read: {error.strerror}.", "Check its permissions.") from None
+        raise unreadable(WorkspaceProblem, path, error, "Check its permissions.") from None
     if not text.strip():
         raise WorkspaceProblem(f"{path} is empty.", again)
     return text
@@ -59,31 +58,18 @@ class TextSource:
         self.folders = [
             layout.prompts,
             project.root / "claude-iterate" / "prompts",
-            settings_reader.user_folder(project.environ) / "prompts",
+            untrusted_files.settle(settings_reader.user_folder(project.environ) / "prompts", project.root),
         ]
         self._layout = layout
         self._settings = settings
-        self._agents_file = layout.root / settings.claude.agents_file if settings.claude.agents_file else None
+        agents = settings.claude.agents_file
+        self._agents_file = untrusted_files.settle(layout.root / agents, layout.root) if agents else None
         self._prompts = Prompts(self.folders, mode.name)
-        # A Claude in a sandbox could make a link, to be shown what it may not see.
-        confined = settings.sandbox.kind != "none" and layout.dry_run_folder is None
-        self._shown = [layout.root.resolve(), layout.folder.resolve()] if confined else []
-
-    def _refuse_links_out(self) -> None:
-        if not self._shown:
-            return
-        layout, agents = self._layout, self._agents_file
-        read = [layout.instructions, layout.status_instructions, layout.status, layout.notes, layout.prompts]
-        read.append(layout.root / "claude-iterate" / "prompts")
-        if agents is not None and agents.is_relative_to(layout.root):  # elsewhere it is the user's alone
-            read.append(agents)
-        refuse_links_out(read, self._shown)
 
     def iteration(self, number: int, failure: str, identity: str) -> Texts:
         """The texts of iteration `number`, whose report is asked to have the id `identity`."""
         if self._layout.dry_run_folder is not None:
             creation.refresh_copy(self._layout)
-        self._refuse_links_out()
         instructions = read_instructions(self._layout)
         waiting = notes.pending_notes(self._layout)
         values = self._values(number, failure, instructions, [note.text for note in waiting])
@@ -100,7 +86,6 @@ class TextSource:
 
     def review(self, depth: str, depth_note: str) -> Texts:
         """The texts of a review, and the instructions that it judges by."""
-        self._refuse_links_out()
         instructions = read_instructions(self._layout)
         more = {"depth": depth, "depth_note": depth_note}
         more["requirements"] = list_requirements(requirements_in(instructions))
@@ -126,7 +111,6 @@ class TextSource:
         return self._about_workspace(purpose.value, {"validation_criteria": criteria, "goal": "", **more})
 
     def _about_workspace(self, prompt: str, more: Mapping[str, object]) -> Texts:
-        self._refuse_links_out()
         values = {**self._place(), **more}
         return Texts(self._prompts.render("workspace-system", values), self._prompts.render(prompt, values))
 
@@ -140,7 +124,8 @@ class TextSource:
 
     def _values(self, number: int, failure: str, instructions: str, waiting: list[str]) -> Mapping[str, object]:
         layout, settings, agents = self._layout, self._settings, self._agents_file
-        own = layout.status_instructions
+        path = layout.status_instructions
+        own = _read_text(path, str(path), "Fix it or remove it.") if untrusted_files.exists(path) else ""
         seen = status_file.look(layout.status).reading
         status = seen.status if seen else None
         return {
@@ -148,7 +133,7 @@ class TextSource:
             "iteration": number,
             "max_iterations": self.max_iterations,
             "instructions": instructions,
-            "status_instructions": _read_text(own, str(own), "Fix it or remove it.") if own.exists() else "",
+            "status_instructions": own,
             "previous_status": describe(status) if status else "",
             "previous_summary": (status.summary or "") if status else "",
             "failures": failure,
@@ -168,7 +153,8 @@ class TextSource:
 
 def _read_text(path: Path, shown: str, hint: str) -> str:
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        said = getattr(error, "strerror", None) or "it is not UTF-8"
-        raise WorkspaceProblem(f"{shown} cannot be read: {said}.", hint) from None
+        return untrusted_files.look(path, untrusted_files.LARGE).data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise WorkspaceProblem(f"{shown} cannot be read: it is not UTF-8.", hint) from None
+    except OSError as error:
+        raise unreadable(WorkspaceProblem, shown, error, hint) from None

@@ -25,8 +25,8 @@ from claude_iterate.engine.schema_call import SchemaAnswer, SchemaQuestion, look
 from claude_iterate.engine.shell_command import run_program, shell_program
 from claude_iterate.engine.supervisor import Supervisor
 from claude_iterate.project.project_state import ProjectState
+from claude_iterate.system import untrusted_files
 from claude_iterate.workspace import task_file
-from claude_iterate.workspace.files import untrusted_files
 
 UNHELD = "unheld"
 """No verdict, and not the claim's fault: a limit, an overload, a missing login. The claim is looked at again later."""
@@ -115,7 +115,7 @@ def hold_review(supervisor: Supervisor, depth: str, project: ProjectState) -> No
         found = _judge(supervisor, answer, project)
         if found.requirements:
             try:
-                spec.report.parent.mkdir(parents=True, exist_ok=True)
+                untrusted_files.make_folder(spec.report.parent, parents=True)
                 untrusted_files.write_text(spec.report, review.render_report(found, spec.layout.name, depth))
             except OSError as error:  # a review whose report cannot be kept is not evidence
                 found = Review(INVALID, f"{spec.report} cannot be written: {error.strerror}")

@@ -17,6 +17,7 @@ from claude_iterate.core.tampering.check_words import named_by
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.project.proof_files import ProofFiles, Watched
+from claude_iterate.system import untrusted_files
 from claude_iterate.workspace import plan_file, settings_reader
 from claude_iterate.workspace.layout import PROJECT_FILES
 
@@ -181,7 +182,7 @@ def _memory(plan: RunSpec) -> list[Path]:
 def _folders_in(folder: Path) -> list[Path]:
     """Those that are there when the run begins; Claude reads a CLAUDE.md of a folder when it works there."""
     try:
-        with os.scandir(folder) as entries:
+        with untrusted_files.scan(folder) as entries:
             names = sorted(entry.name for entry in entries if not entry.name.startswith(".") and entry.is_dir())
     except OSError:
         return []

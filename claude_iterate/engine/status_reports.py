@@ -13,7 +13,7 @@ from claude_iterate.core.reports.status import Change, Reading, Status, compare
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.project import git
-from claude_iterate.workspace.files import untrusted_files
+from claude_iterate.system import untrusted_files
 from claude_iterate.workspace.run_folder import status_file
 from claude_iterate.workspace.run_folder.status_file import StatusSnapshot
 

@@ -23,8 +23,8 @@ from claude_iterate.core.events import Warned
 from claude_iterate.core.formats import join_names
 from claude_iterate.errors import ExpectedError, UsageProblem
 from claude_iterate.project import inner_repositories
+from claude_iterate.system import untrusted_files
 from claude_iterate.workspace import metadata, settings_reader
-from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 

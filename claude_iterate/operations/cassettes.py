@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, get_args
@@ -27,10 +26,10 @@ from claude_iterate.core.settings.declared import Settings
 from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.operations.playback import recorded_beginning
+from claude_iterate.system import untrusted_files
 from claude_iterate.text.run_lines import describe_damage
 from claude_iterate.views import run_view
 from claude_iterate.views.full_texts import full_texts
-from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.journal_reader import JournalFollower
 from claude_iterate.workspace.layout import Layout
 
@@ -69,7 +68,7 @@ class RecordedCall(msgspec.Struct):
         beside it. A call whose end is not recorded died with its run."""
         found: list[Step] = []
         waiting, start, place, printed, translator = list(self.beside), 0, 0, 0, Translator()
-        with path.open("rb") as file:
+        with untrusted_files.open_file(path) as file:
             for line in itertools.chain((b"",), file):  # some came before the first line
                 place += len(line)
                 printed += len(translator.translate(line.rstrip(b"\n")))
@@ -216,13 +215,13 @@ class Cassette(msgspec.Struct, frozen=True):
         """Put it into the copy that the dry run works on, in place of the agent's files of today."""
         layout, watch = plan.layout, plan.settings.notification.status_watch
         for path in (layout.todo, layout.status, layout.plan):
-            path.unlink(missing_ok=True)
-        if layout.impl.is_dir():
-            shutil.rmtree(layout.impl)
+            untrusted_files.unlink(path, missing_ok=True)
+        if untrusted_files.is_folder(layout.impl):
+            untrusted_files.remove_folder(layout.impl)
         if self.plan:
             untrusted_files.write_text(layout.plan, self.plan)
         place = _place(layout)
-        place.parent.mkdir()
+        untrusted_files.make_folder(place.parent)
         # A report that is not watched for is noticed at the end of the call.
         patience = watch.debounce_ms / 1000 + _PATIENCE if watch.enabled else 0.0
         script = {**self.calls, "journal": str(layout.journal(plan.run)), "patience": patience}

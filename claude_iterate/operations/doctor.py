@@ -28,16 +28,15 @@ from claude_iterate.core.settings.layers import unknown_variables
 from claude_iterate.errors import ExpectedError, NewerFormat, WorkspaceProblem
 from claude_iterate.project.worktrees import left_by_nobody
 from claude_iterate.prompts import shipped_folder
+from claude_iterate.system import untrusted_files
+from claude_iterate.system.untrusted_files import find_abandoned
 from claude_iterate.workspace import (
     creation,
     journal_reader,
-    leftover_files,
     metadata,
     settings_reader,
     task_file,
 )
-from claude_iterate.workspace.files import folders
-from claude_iterate.workspace.files.untrusted_files import find_abandoned
 from claude_iterate.workspace.layout import PROJECT_FILES, Layout
 from claude_iterate.workspace.metadata import Metadata
 from claude_iterate.workspace.project import Project
@@ -177,7 +176,7 @@ def _git(project: Project) -> Iterator[Finding]:
 def _folders(project: Project) -> Iterator[Finding]:
     for name, folder in (("workspaces", project.workspaces_folder), ("archive", project.archive_folder)):
         nearest = folder
-        while not nearest.exists() and nearest != nearest.parent:
+        while not untrusted_files.exists(nearest) and nearest != nearest.parent:
             nearest = nearest.parent
         if problem := _why_not_writable(nearest):
             fix = f"Check the permissions and free space of {nearest}"
@@ -189,7 +188,8 @@ def _folders(project: Project) -> Iterator[Finding]:
 def _why_not_writable(folder: Path) -> str:
     """Why nothing can be written there; empty when it can. It writes: permissions do not show a full disk."""
     try:
-        with tempfile.TemporaryFile(dir=folder) as file:  # it has no name, so it never stays behind
+        # It has no name, so it never stays behind.
+        with untrusted_files.folder_handle(folder), tempfile.TemporaryFile(dir=folder) as file:
             file.write(b" " * 4096)
             file.flush()
             os.fsync(file.fileno())
@@ -286,7 +286,7 @@ def _left_behind(layout: Layout, check: str) -> Iterator[Finding]:
             yield Finding(check, "problem", message, f"{FIX} (or: {by_hand})", partial(_end_processes, check, run))
         else:
             yield Finding(check, "problem", message, f"If it does not run on another machine: {by_hand}")
-    for path in leftover_files.abandoned_in_workspace(layout):
+    for path in layout.abandoned():
         yield Finding(check, "warning", f"{path.name} was left by a killed command", FIX, partial(_remove, check, path))
 
 
@@ -297,9 +297,9 @@ def _end_processes(check: str, run: str) -> list[Finding]:
 def _can_be_repaired(layout: Layout) -> bool:
     """The metadata is damaged or missing, and this is a workspace: it has instructions, or the journal of a run."""
     try:
-        layout.metadata.read_bytes()
+        untrusted_files.look(layout.metadata)
     except FileNotFoundError:
-        if not layout.instructions.is_file() and journal_reader.last_run(layout, ("run",)) is None:
+        if not untrusted_files.is_file(layout.instructions) and journal_reader.last_run(layout, ("run",)) is None:
             return False
     except OSError:
         return False  # it may be whole
@@ -321,11 +321,10 @@ def _stale_outside(project: Project) -> Iterator[Finding]:
 
 def _bad_names(project: Project, known: set[str]) -> Iterator[Finding]:
     """Folders whose names no command accepts: the original had other rules. Incomplete ones are found elsewhere."""
-    if not project.workspaces_folder.is_dir():
-        return
-    for entry in sorted(project.workspaces_folder.iterdir()):
-        unknown = entry.is_dir() and entry.name not in known and not entry.name.startswith(".")
-        if unknown and (entry / ".metadata.json").exists():
+    for name in sorted(untrusted_files.names_in(project.workspaces_folder)):
+        entry = project.workspaces_folder / name
+        unknown = name not in known and not name.startswith(".")
+        if unknown and untrusted_files.exists(entry / ".metadata.json"):
             fix = "Rename it to letters, digits, '.', '_' and '-', beginning with a letter or digit; or delete it."
             yield Finding("workspaces", "problem", f"{entry} has a name that cannot be used", fix)
 
@@ -341,7 +340,8 @@ def _hooks(project: Project, names: list[str]) -> Iterator[Finding]:
 def _rebuild_metadata(check: str, layout: Layout) -> list[Finding]:
     """From the journal, or new where there is none; the torn file is kept. What is lost is said: what proved the task
     may be among it."""
-    old = f"; what is left of them is in {layout.folder / '.metadata.json.bak'}" if layout.metadata.exists() else ""
+    kept = f"; what is left of them is in {layout.folder / '.metadata.json.bak'}"
+    old = kept if untrusted_files.exists(layout.metadata) else ""
     creation.repair(layout, None, {})
     run = metadata.read(layout.metadata).run.id
     new = "made a new .metadata.json, with mode loop and all counters at 0"
@@ -353,7 +353,7 @@ def _rebuild_metadata(check: str, layout: Layout) -> list[Finding]:
 
 def _remove(check: str, path: Path) -> list[Finding]:
     try:
-        folders.remove(path)
+        untrusted_files.remove(path)
     except ExpectedError as problem:
         return [Finding(check, "problem", problem.message, problem.hint)]
     return [Finding(check, "ok", f"removed {path}")]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
-import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -31,10 +30,10 @@ from claude_iterate.operations.user import User
 from claude_iterate.project.git import Git, GitProblem
 from claude_iterate.sinks import notices
 from claude_iterate.sinks.notifier import Notifier
+from claude_iterate.system import untrusted_files
+from claude_iterate.system.file_errors import explain_write_errors, unreadable
+from claude_iterate.system.untrusted_files import Found
 from claude_iterate.workspace import creation, metadata, metadata_updates, settings_writer
-from claude_iterate.workspace.files import untrusted_files
-from claude_iterate.workspace.files.folders import explain_write_errors
-from claude_iterate.workspace.files.untrusted_files import Found
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import run_lock
@@ -42,16 +41,18 @@ from claude_iterate.workspace.run_folder import run_lock
 
 def read_present(layout: Layout) -> bytes | None:
     """The instructions as they are now; None when there are none."""
-    if layout.metadata.exists():  # `setup` makes it where there is none
+    if untrusted_files.exists(layout.metadata):  # `setup` makes it where there is none
         metadata.read(layout.metadata)  # a damaged workspace must be fixed first
     try:
-        return layout.instructions.read_bytes()
+        found = untrusted_files.look(layout.instructions, untrusted_files.LARGE)
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise WorkspaceProblem(
-            f"{layout.instructions} cannot be read: {error.strerror}.", "Move it away, or check its permissions."
-        ) from None
+        hint = "Move it away, or check its permissions."
+        raise unreadable(WorkspaceProblem, layout.instructions, error, hint) from None
+    if not found.whole:
+        raise WorkspaceProblem(f"{layout.instructions} is larger than 64 MB.", "Move it away.")
+    return found.data
 
 
 def how_to_commit(project: Project, layout: Layout) -> str:
@@ -76,8 +77,9 @@ def write(
     if layout is None:
         return project.create(name, mode, settings, instructions=text)
     with run_lock.hold(layout.lock, name, "setup"), explain_write_errors(name, layout.folder):
-        if layout.instructions.exists() and layout.instructions.read_bytes() != text:
-            untrusted_files.write_bytes(layout.folder / "INSTRUCTIONS.md.bak", layout.instructions.read_bytes())
+        before = read_present(layout)
+        if before is not None and before != text:
+            untrusted_files.write_bytes(layout.folder / "INSTRUCTIONS.md.bak", before)
         untrusted_files.write_bytes(layout.instructions, text)
         metadata_updates.note_new_task(layout)
         _change(layout, mode, settings)
@@ -198,7 +200,7 @@ def _converse(project: Project, layout: Layout, request: RunRequest, user: User)
         used = layout
         if request.dry_run:  # the fake works on a copy; a conversation has no journal, so nothing of it is kept
             used = creation.layout_of_dry_run(layout, run)
-            stack.callback(shutil.rmtree, layout.runs / run, ignore_errors=True)
+            stack.callback(untrusted_files.remove_folder, layout.runs / run, ignore_errors=True)
             with explain_write_errors(layout.name, layout.folder):
                 creation.copy_for_dry_run(used)
         texts = TextSource(project, used, settings, request.mode_for(used)).one_off(request.purpose, {})
@@ -253,6 +255,6 @@ def _backup(layout: Layout) -> Iterator[Found | None]:
             untrusted_files.write_bytes(layout.instructions, before.data)
         if found is None or not is_usable or found.data == before.data:
             if older is None:
-                backup.unlink(missing_ok=True)
+                untrusted_files.unlink(backup, missing_ok=True)
             else:
                 untrusted_files.write_bytes(backup, older.data)

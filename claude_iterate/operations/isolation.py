@@ -27,6 +27,7 @@ from claude_iterate.project import worktrees
 from claude_iterate.project.agent_repository import AgentRepository, find_repositories, git_folders
 from claude_iterate.project.git import Git, GitProblem
 from claude_iterate.project.worktrees import Worktree
+from claude_iterate.system import untrusted_files
 from claude_iterate.workspace import journal_reader, metadata, task_file
 from claude_iterate.workspace.layout import Layout, named_folders
 from claude_iterate.workspace.project import Project
@@ -123,7 +124,8 @@ def _warn_of_place(run: PreparedRun, tree: Worktree | None) -> list[Warned]:
         other = shlex.quote(f"--worktree=NEW-BRANCH:{tree.behind}")
         warned.append(Warned(text, f"To begin there, take a new branch: claude-iterate run {run.name} {other}"))
     own = tree.main / ".claude" / "settings.local.json"
-    if own.is_file() and not (tree.place / ".claude" / "settings.local.json").exists():
+    there = tree.place / ".claude" / "settings.local.json"
+    if untrusted_files.is_file(own) and not untrusted_files.exists(there):
         text = f"{own} is not in the worktree, so what it allows is not allowed there."
         hint = f"Allow it by settings: claude-iterate config -w {run.name} claude.allowed_tools ..."
         warned.append(Warned(text, hint))

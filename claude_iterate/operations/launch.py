@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -38,8 +37,9 @@ from claude_iterate.sinks.fanout import Fanout, Sink
 from claude_iterate.sinks.notifier import Notifier
 from claude_iterate.sinks.safe_stream import forces_color
 from claude_iterate.sinks.text_log import TextLog
-from claude_iterate.workspace import creation, leftover_files, metadata, metadata_updates
-from claude_iterate.workspace.files.folders import explain_write_errors
+from claude_iterate.system import untrusted_files
+from claude_iterate.system.file_errors import explain_write_errors
+from claude_iterate.workspace import creation, metadata, metadata_updates
 from claude_iterate.workspace.inheritance import Inheritance, inherit
 from claude_iterate.workspace.journal_writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
@@ -193,7 +193,7 @@ def make_spec(run: PreparedRun, identity: str, agent: Agent, before: Inheritance
 
 def tidy_up(layout: Layout, dry_run: bool) -> None:
     """Record how a killed last run ended, if it could not."""
-    leftover_files.abandoned_in_workspace(layout, remove=True)
+    layout.abandoned(remove=True)
     with explain_write_errors(layout.name, layout.folder):
         metadata_updates.catch_up(layout)
         if not dry_run:
@@ -209,7 +209,7 @@ def log_path(layout: Layout) -> Path:
     """Named after the local time at which the run begins; a second run in that second gets `-2`."""
     stem = datetime.now().astimezone().strftime("iterate-%Y%m%d-%H%M%S")
     path, number = layout.folder / f"{stem}.log", 2
-    while path.exists():
+    while untrusted_files.exists(path):
         path, number = layout.folder / f"{stem}-{number}.log", number + 1
     return path
 
@@ -218,21 +218,20 @@ def make_folders(layout: Layout, run: str, keep_raw_runs: int, played: str = "")
     """Make the folders of this run, and delete what Claude printed in old runs and what the fake wrote there; not in
     the run that is `played`."""
     with explain_write_errors(layout.name, layout.folder):
-        Path(layout.raw(run, "")).parent.mkdir(parents=True)
+        untrusted_files.make_folder(Path(layout.raw(run, "")).parent, parents=True)
         if layout.dry_run_folder is not None:
             creation.copy_for_dry_run(layout)
     runs = layout.run_ids()
     scratches = [layout.scratch(before) for before in runs[-2:-1]]  # it may have been killed during a verification
     for folder in (*scratches, *_old_outputs(layout, runs, keep_raw_runs, played)):
-        if folder.exists():
-            shutil.rmtree(folder, ignore_errors=True)
+        untrusted_files.remove_folder(folder, ignore_errors=True)
 
 
 def _old_outputs(layout: Layout, runs: list[str], keep: int, played: str) -> list[Path]:
     """What Claude printed in all runs but the last `keep`, and copies of dry runs. Dry runs are counted apart: however
     many there are, a real night stays."""
-    kept = [run for run in runs if (layout.runs / run / "raw").exists()]
-    dry = [run for run in kept if layout.dry_run_copy(run).exists()]
+    kept = [run for run in runs if untrusted_files.exists(layout.runs / run / "raw")]
+    dry = [run for run in kept if untrusted_files.exists(layout.dry_run_copy(run))]
     real = sorted(set(kept).difference(dry))
     old = [run for run in (*real[:-keep], *dry[:-keep]) if run != played]
     return [folder for run in old for folder in (layout.runs / run / "raw", layout.dry_run_copy(run))]

@@ -22,6 +22,7 @@ from claude_iterate.core.state.fold import reduce
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.sinks.console import Console
+from claude_iterate.system import untrusted_files
 from claude_iterate.system.files import near
 from claude_iterate.views.run_view import nothing_to_show
 from claude_iterate.workspace import journal_reader
@@ -71,11 +72,11 @@ class ShownRun(msgspec.Struct, frozen=True):
 def recorded_beginning(layout: Layout, run: str) -> RunStarted:
     """How a recorded run began; a WorkspaceProblem where that cannot be read."""
     path = layout.journal(run)
-    if path.is_file():
+    if untrusted_files.is_file(path):
         journal_reader.refuse_newer(layout, run)
         if (started := journal_reader.beginning(path)) is not None:
             return started
-    why = "has no beginning that can be read" if path.is_file() else "is missing"
+    why = "has no beginning that can be read" if untrusted_files.is_file(path) else "is missing"
     other = f"Choose another run: claude-iterate logs {layout.name} --list"
     raise WorkspaceProblem(f"The journal of run {run} {why}: {path}", other)
 

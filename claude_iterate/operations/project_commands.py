@@ -14,8 +14,8 @@ import msgspec
 
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.errors import ExpectedError
+from claude_iterate.system import untrusted_files
 from claude_iterate.workspace import settings_writer
-from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.project import Project
 
 WORDS = ("test", "build", "lint")
@@ -34,10 +34,7 @@ class Root:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        try:
-            self.names = frozenset(path.name for path in folder.iterdir())
-        except OSError:
-            self.names = frozenset()
+        self.names = frozenset(untrusted_files.names_in(folder))
 
     def has(self, *patterns: str) -> bool:
         """True when there is any of these. `*.sln` stands for every name with that ending."""

@@ -12,6 +12,7 @@ import msgspec
 
 from claude_iterate.core.rules.steering import UNCHANGED
 from claude_iterate.errors import WorkspaceProblem
+from claude_iterate.system import untrusted_files
 from claude_iterate.workspace import journal_reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import control, run_lock
@@ -47,7 +48,7 @@ def ask(layout: Layout, verb: str, now: bool = False) -> Reply:
     if not who.pid:
         cannot = "A run works there that cannot be named; it can be asked when its iteration ends,"
         raise WorkspaceProblem(f"The workspace {name!r} is busy.", f"{cannot} or press Ctrl-C where it runs.")
-    if not run or not (layout.runs / run).is_dir():
+    if not run or not untrusted_files.is_folder(layout.runs / run):
         busy = f"The workspace {name!r} is busy ({_printable(run) or 'unknown'}), but no run has begun."
         raise WorkspaceProblem(busy, "Try again in a moment.")
     started = journal_reader.beginning(layout.journal(run)) if verb != "stop" else None

@@ -3,13 +3,12 @@ others."""
 
 from __future__ import annotations
 
-import glob
-import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 
 from claude_iterate.core.tampering.included_files import included
+from claude_iterate.system import untrusted_files
 
 _LARGEST = 256 * 1024
 _MOST = 50
@@ -32,20 +31,18 @@ def taken_in(root: Path, scripts: Iterable[Path]) -> list[Path]:
 def _of(root: Path, script: Path) -> list[Path]:
     if not script.is_relative_to(root):
         return []
-    try:
-        if not script.is_file() or script.stat().st_size > _LARGEST:
-            return []
-        text = script.read_bytes().decode("utf-8", "replace")
-    except OSError:
+    data = untrusted_files.read(script, _LARGEST)
+    if data is None:
         return []
-    places = [os.path.normpath(root / name) for name in included(str(script.relative_to(root)), text)]
-    return [Path(name) for place in places for name in sorted(glob.glob(place))[:_MOST] if Path(name).is_file()]
+    named = included(str(script.relative_to(root)), data.decode("utf-8", "replace"))
+    found = (path for name in named for path in untrusted_files.find_absolute(root / name)[:_MOST])
+    return [path for path in found if path.is_file()]
 
 
 def hiding_modules(folder: Path) -> list[Path]:
     """The modules in this folder that have the name of one of Python's own or of a test runner's."""
     try:
-        with os.scandir(folder) as entries:
+        with untrusted_files.scan(folder) as entries:
             names = sorted(entry.name for entry, _ in zip(entries, range(_MOST_IN_FOLDER), strict=False))
     except OSError:
         return []

@@ -9,6 +9,7 @@ import msgspec
 
 from claude_iterate.core.tampering.marks_of_tests import may_hold_tests
 from claude_iterate.project.ignored import is_named_as_such
+from claude_iterate.system import untrusted_files
 
 _MOST_ENTRIES = 20_000
 _MOST_FILES = 2000
@@ -35,15 +36,15 @@ def find(root: str, counts: Callable[[str], bool]) -> FoundTests:
     entries, folders = 0, [""]
     for prefix in folders:  # grows while it is read
         try:
-            with os.scandir(f"{root}/{prefix}") as listing:
-                inside = sorted(listing, key=lambda entry: entry.name)
+            with untrusted_files.scan(f"{root}/{prefix}") as listing:
+                inside = sorted((entry.name, _is_folder(entry)) for entry in listing)
         except OSError:
             continue
         entries += len(inside)
-        for entry in inside:
-            name = prefix + entry.name
-            if _is_folder(entry):
-                if not _is_left_out(entry.name) and counts(name):
+        for own, is_folder in inside:
+            name = prefix + own
+            if is_folder:
+                if not _is_left_out(own) and counts(name):
                     folders.append(f"{name}/")
             elif may_hold_tests(name) and counts(name):
                 found.append(name)

@@ -17,6 +17,8 @@ from collections.abc import Iterable
 from pathspec import GitIgnoreSpec
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
+from claude_iterate.system import untrusted_files
+
 NAMES: dict[str, tuple[str, ...]] = {
     "version control": (".git", ".hg", ".svn", ".jj"),
     "installed packages": ("node_modules", "bower_components", ".venv", ".tox", ".nox", ".eggs", "*.egg-info"),
@@ -84,8 +86,8 @@ class IgnoreFiles:
 
     def read(self, path: str, folder: str) -> None:
         """The file of a folder; empty or with a slash at its end."""
-        with contextlib.suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:
-            found = ignore_rules(file.read(1 << 20).splitlines())
+        with contextlib.suppress(OSError):
+            found = ignore_rules(untrusted_files.look(path).data.decode("utf-8", "replace").splitlines())
             self._rules[folder] = self._rules.get(folder, GitIgnoreSpec([])) + found
 
     def covers(self, path: str) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import shutil
 import stat
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -19,6 +18,7 @@ import msgspec
 from claude_iterate.project import scan
 from claude_iterate.project.git import Git, GitProblem, IndexCopy
 from claude_iterate.project.ignored import ToolOutput
+from claude_iterate.system import untrusted_files
 
 _MOST_NESTED = 100
 _LINK = "160000 "
@@ -84,7 +84,7 @@ def state_in_git(
     except (GitProblem, OSError, ValueError):
         return None
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        untrusted_files.remove_folder(scratch, ignore_errors=True)
 
 
 class _GitLook:
@@ -106,7 +106,7 @@ class _GitLook:
         index, self._prefix, objects = places.split("\n")
         if self._prefix and git.ignores_folder():
             raise GitProblem("the repository around the project knows nothing of it")
-        (scratch / "objects").mkdir(parents=True, exist_ok=True)
+        untrusted_files.make_folder(scratch / "objects", parents=True)
         git.write_objects_to(str(scratch / "objects"), str(root / objects))
         self._index = IndexCopy(git, str(scratch / "index"), str(root / index))
         self._spent = 0
@@ -177,6 +177,6 @@ def _contents(root: Path, paths: Sequence[Path]) -> dict[str, str]:
     for path in paths:
         with contextlib.suppress(OSError):
             name = str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
-            if path.exists():
-                found[name] = scan.checksum(path) if path.is_file() else "not a file"
+            if untrusted_files.exists(path):
+                found[name] = scan.checksum(path) if untrusted_files.is_file(path) else "not a file"
     return found

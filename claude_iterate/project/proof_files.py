@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import hashlib
 import os
 import stat
@@ -17,6 +16,7 @@ from claude_iterate.core.tampering.comparison import EMPTY
 from claude_iterate.core.tampering.normal_forms import proving_part
 from claude_iterate.project import files_with_tests
 from claude_iterate.project.files_taken_in import hiding_modules, taken_in
+from claude_iterate.system import untrusted_files
 
 _LARGEST = 1024 * 1024
 """Beyond these bytes, size and times stand for the content; a test of that size is left out."""
@@ -122,10 +122,16 @@ class ProofFiles:
     def _expanded(self, word: str) -> list[Path]:
         if not any(sign in word for sign in "*?["):
             return [self._place(word)]
-        return [Path(name) for name in sorted(glob.glob(str(self._place(word))))[:_MOST_IN_FOLDER]]
+        return untrusted_files.find_absolute(self._place(word))[:_MOST_IN_FOLDER]
 
     def _place(self, word: str) -> Path:
         return Path(os.path.normpath(self._watched.root / os.path.expanduser(word)))
+
+    def _real(self, path: Path) -> Path:
+        """The file of the project that a link leads to. One that leads out is looked at itself."""
+        real = Path(os.path.realpath(path))
+        leads_out = path.is_relative_to(self._watched.root) and not real.is_relative_to(self._watched.root)
+        return path if leads_out else real
 
     def _label(self, path: Path) -> str:
         root = self._watched.root
@@ -133,6 +139,7 @@ class ProofFiles:
 
     def _fingerprint(self, kind: str, path: Path) -> str:
         """Empty for what is not a file, or has nothing in it that counts."""
+        path = self._real(path)
         about = _about(path)
         if about is None or (kind == "program" and not about.st_mode & 0o111):
             return ""
@@ -148,7 +155,7 @@ class ProofFiles:
         found = files_with_tests.find(root, self._watched.counts)
         budget, self.left_out = _MOST_BYTES, found.left_out
         for name in found.paths:
-            about, data = _opened(f"{root}/{name}", min(_LARGEST, budget))
+            about, data = _about(f"{root}/{name}"), untrusted_files.read(f"{root}/{name}", min(_LARGEST, budget))
             if about is None or data is None:
                 self.left_out += 1
                 continue
@@ -178,7 +185,7 @@ class ProofFiles:
         """These tests as they are now; if one is gone, also those that are new, because it may have moved."""
         found = {name: now for name, was in before.items() if (now := self._test_now(name, was))}
         for name in files_with_tests.around(before):
-            data = _read(f"{self._watched.root}/{name}") if name not in before else None
+            data = self._read(name) if name not in before else None
             if data is not None:
                 found[name] = _counted(name, data)
         if found.keys() != before.keys():
@@ -186,10 +193,13 @@ class ProofFiles:
                 if (
                     name not in before
                     and name not in self._tests
-                    and (counted := _counted(name, _read(f"{self._watched.root}/{name}") or b""))
+                    and (counted := _counted(name, self._read(name) or b""))
                 ):
                     found[name] = counted
         return found
+
+    def _read(self, name: str) -> bytes | None:
+        return untrusted_files.read(f"{self._watched.root}/{name}", _LARGEST)
 
     def _test_now(self, name: str, was: str) -> str:
         path = f"{self._watched.root}/{name}"
@@ -201,28 +211,20 @@ class ProofFiles:
         if first is not None and first.signature == signature:
             return first.fingerprint or was
         if known is None or known.signature != signature:
-            data = _read(path)
+            data = self._read(name)
             now = marks_of_tests.written(marks_of_tests.counts(name, _text(data))) if data is not None else was
             known = self._tests_now[name] = _Seen(signature, now)
         return known.fingerprint
 
 
 def _inside(folder: Path) -> list[Path]:
-    try:
-        with os.scandir(folder) as entries:
-            names = sorted(entry.name for entry in entries if not entry.name.startswith("."))
-    except OSError:
-        return []
-    return [folder / name for name in names[:_MOST_IN_FOLDER]]
+    return untrusted_files.find(folder, "*")[:_MOST_IN_FOLDER]
 
 
 def _about(path: Path | str) -> os.stat_result | None:
-    """None for what is not a regular file."""
-    try:
-        about = os.stat(path)
-    except (OSError, ValueError):
-        return None
-    return about if stat.S_ISREG(about.st_mode) else None
+    """None for what is neither a regular file nor a link."""
+    about = untrusted_files.status(path)
+    return about if about is not None and (stat.S_ISREG(about.st_mode) or stat.S_ISLNK(about.st_mode)) else None
 
 
 def _signature(about: os.stat_result) -> tuple[int, ...]:
@@ -233,7 +235,9 @@ def _signature(about: os.stat_result) -> tuple[int, ...]:
 def _content(kind: str, path: Path, about: os.stat_result) -> str:
     if about.st_size > _LARGEST:
         return f"{about.st_size} {about.st_mtime_ns}"
-    data = _read(path)
+    if stat.S_ISLNK(about.st_mode):
+        return f"link {untrusted_files.read_link(path)}"
+    data = untrusted_files.read(path, _LARGEST)
     if data is None:
         return "unreadable"
     part = proving_part(kind, path.name, _text(data))
@@ -253,24 +257,3 @@ def _counted(name: str, data: bytes) -> str:
 
 def _text(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
-
-
-def _read(path: Path | str) -> bytes | None:
-    return _opened(path, _LARGEST)[1]
-
-
-def _opened(path: Path | str, most: int) -> tuple[os.stat_result | None, bytes | None]:
-    """A file and what is in it; no content of one that is larger. Never waits: what is not a regular file is none."""
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (OSError, ValueError):
-        return None, None
-    try:
-        about = os.fstat(handle)
-        if not stat.S_ISREG(about.st_mode):
-            return None, None
-        return about, os.read(handle, about.st_size + 1) if about.st_size <= most else None
-    except OSError:
-        return None, None
-    finally:
-        os.close(handle)

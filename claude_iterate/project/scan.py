@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 
 from claude_iterate.project.ignored import IgnoreFiles, ToolOutput
+from claude_iterate.system import untrusted_files
 
 MOST_FILES = 200_000
 LARGEST_READ = 64 << 20
@@ -82,25 +83,22 @@ def _walk(
     waiting, tools = [""], ToolOutput(root)
     while waiting:
         folder = waiting.pop()
-        try:
-            with os.scandir(os.path.join(root, folder)) as entries:
-                inside = sorted(entries, key=lambda entry: entry.name)
-        except OSError:
-            continue
-        if ignored is not None and any(entry.name == ".gitignore" for entry in inside):
-            ignored.read(os.path.join(root, folder, ".gitignore"), folder)
-        for entry in inside:
-            is_folder = entry.is_dir(follow_symlinks=False)
-            path = f"{folder}{entry.name}/" if is_folder else folder + entry.name
-            if not counts(path) or tools.covers(path) or (ignored is not None and ignored.covers(path)):
-                continue
-            if is_folder:
-                waiting.append(path)
-                continue
-            with contextlib.suppress(OSError):  # it is gone by now
-                about = entry.stat(follow_symlinks=False)
-                if stat.S_ISREG(about.st_mode) or stat.S_ISLNK(about.st_mode):
-                    yield path, about
+        with contextlib.suppress(OSError), untrusted_files.scan(os.path.join(root, folder)) as entries:
+            inside = sorted(entries, key=lambda entry: entry.name)
+            if ignored is not None and any(entry.name == ".gitignore" for entry in inside):
+                ignored.read(os.path.join(root, folder, ".gitignore"), folder)
+            for entry in inside:
+                is_folder = entry.is_dir(follow_symlinks=False)
+                path = f"{folder}{entry.name}/" if is_folder else folder + entry.name
+                if not counts(path) or tools.covers(path) or (ignored is not None and ignored.covers(path)):
+                    continue
+                if is_folder:
+                    waiting.append(path)
+                    continue
+                with contextlib.suppress(OSError):  # it is gone by now
+                    about = entry.stat(follow_symlinks=False)
+                    if stat.S_ISREG(about.st_mode) or stat.S_ISLNK(about.st_mode):
+                        yield path, about
 
 
 def _content(path: str, about: os.stat_result, readable: bool) -> str:
@@ -108,7 +106,7 @@ def _content(path: str, about: os.stat_result, readable: bool) -> str:
     mode = f"{about.st_mode:o}"
     with contextlib.suppress(OSError):  # it may be looked at, but not read
         if stat.S_ISLNK(about.st_mode):
-            return f"{mode} {os.readlink(path)}"
+            return f"{mode} {untrusted_files.read_link(path)}"
         if readable:
             return f"{mode} {checksum(path)}"
     return f"{mode} {about.st_size} {about.st_mtime_ns} {about.st_ctime_ns}"
@@ -116,5 +114,5 @@ def _content(path: str, about: os.stat_result, readable: bool) -> str:
 
 def checksum(path: str | Path) -> str:
     """Of a file's content."""
-    with open(path, "rb") as file:
+    with untrusted_files.open_file(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

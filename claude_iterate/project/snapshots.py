@@ -21,6 +21,7 @@ import msgspec
 from claude_iterate.core.formats import size
 from claude_iterate.project.git import Git, GitProblem, IndexCopy, Mark, mark
 from claude_iterate.project.ignored import ToolOutput, ignore_rules, ignores
+from claude_iterate.system import untrusted_files
 
 REFS = "refs/claude-iterate"
 LARGEST_NEW = 10 << 20
@@ -154,8 +155,8 @@ class Snapshots:
         """The folders of other repositories within the project, submodules among them."""
         found = [path for path in now.left_out if path.endswith("/")]
         try:
-            with open(os.path.join(self._top, ".gitmodules"), encoding="utf-8", errors="replace") as file:
-                named = [line.partition("=")[2].strip() for line in file if line.strip().startswith("path")]
+            said = untrusted_files.look(os.path.join(self._top, ".gitmodules")).data.decode("utf-8", "replace")
+            named = [line.partition("=")[2].strip() for line in said.split("\n") if line.strip().startswith("path")]
         except OSError:
             return found
         inside = [f"{path.rstrip('/')}/" for path in named if path.startswith(self._prefix)]
@@ -233,11 +234,11 @@ def ref_name(workspace: str) -> str:
 
 def _make_store(git: Git, store: Path) -> None:
     """A repository of our own, for a project without one. It hides itself from a repository that comes later."""
-    if not (store / "HEAD").exists():
-        store.mkdir(parents=True, exist_ok=True)
+    if not untrusted_files.exists(store / "HEAD"):
+        untrusted_files.make_folder(store, parents=True)
         git.ask("init", "-q", "--bare", "--template=", str(store))
-    with contextlib.suppress(FileExistsError), (store / ".gitignore").open("x", encoding="utf-8") as file:
-        file.write("*\n")
+    with contextlib.suppress(FileExistsError):
+        untrusted_files.write_new(store / ".gitignore", "*\n")
 
 
 class Choice(msgspec.Struct, frozen=True):

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from xml.parsers import expat
 
 from claude_iterate.core.events import TestCounts
+from claude_iterate.system.untrusted_files import find, open_file, settle, status
 
 _NAMES_KEPT = 20
 _LONGEST = 1_000
@@ -276,16 +278,14 @@ class JunitProblem(Exception):
 def find_junit_files(command: str, root: Path, since_ns: int) -> list[Path]:
     """The JUnit files that a command has written since then: where it says so, or where runners usually put them."""
     words = (word.strip("'\"").rpartition("=")[2] for word in command.split())
-    named = [root / word for word in words if word.endswith(".xml")]
-    usual = (path for place in _PLACES for path in root.glob(place)) if not named else iter(())
+    named = [settle(root / word, root) for word in words if word.endswith(".xml")]
+    usual = (path for place in _PLACES for path in find(root, place)) if not named else iter(())
     return [path for path in dict.fromkeys([*named, *usual]) if _is_new(path, since_ns)]
 
 
 def _is_new(path: Path, since_ns: int) -> bool:
-    try:
-        return path.is_file() and path.stat().st_mtime_ns >= since_ns
-    except OSError:
-        return False
+    about = status(path)
+    return about is not None and stat.S_ISREG(about.st_mode) and about.st_mtime_ns >= since_ns
 
 
 def read_junit_files(paths: Iterable[Path]) -> TestCounts | None:
@@ -319,9 +319,9 @@ class _Document:
         parser.EndElementHandler = self._end
         parser.StartDoctypeDeclHandler = _refuse
         try:
-            if path.stat().st_size > LARGEST:
-                raise JunitProblem(f"{path.name} is larger than {LARGEST >> 20} MB")
-            with path.open("rb") as file:
+            with open_file(path) as file:
+                if os.fstat(file.fileno()).st_size > LARGEST:
+                    raise JunitProblem(f"{path.name} is larger than {LARGEST >> 20} MB")
                 while piece := file.read(1 << 16):
                     parser.Parse(piece, False)
             parser.Parse(b"", True)

@@ -19,9 +19,10 @@ from claude_iterate.core.formats import join_names, plural
 from claude_iterate.core.rules import next_steps
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.project.git import Git, GitProblem
+from claude_iterate.system import untrusted_files
 
 FOLDER = "worktrees"
-_IGNORE = b"# Written by claude-iterate: worktrees of runs, which the project's own git leaves alone.\n*\n"
+_IGNORE = "# Written by claude-iterate: worktrees of runs, which the project's own git leaves alone.\n*\n"
 _SUBMODULE = b"160000 "
 _CHECKOUT = 600.0
 """Seconds for a checkout of a large repository."""
@@ -56,7 +57,7 @@ class Worktree(msgspec.Struct, frozen=True):
                 raise WorkspaceProblem(
                     f"The worktree {self.top} cannot be made: {problem}.", "git worktree list"
                 ) from None
-        self.place.mkdir(parents=True, exist_ok=True)
+        untrusted_files.make_folder(self.place, parents=True)
         return WorktreeMade(str(self.top), self.branch, self.base, str(self.main), again=self.found)
 
     def describe_rest(self) -> WorktreeLeft:
@@ -206,7 +207,7 @@ def remains_of(root: Path, workspace: str, made: WorktreeMade | None, environ: M
 def left_by_nobody(root: Path, workspaces: Iterable[str], environ: Mapping[str, str]) -> list[Remains]:
     """Worktrees of workspaces that are gone."""
     folder, known = root / "claude-iterate" / FOLDER, set(workspaces)
-    names = sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
+    names = [name for name in untrusted_files.names_in(folder) if untrusted_files.is_folder(folder / name)]
     found = (remains_of(root, name, None, environ) for name in names if name not in known)
     return [left for left in found if left is not None]
 
@@ -237,7 +238,7 @@ def _refuse_obstacles(top: Path, branch: str, known: Mapping[str, str]) -> None:
         remove = shlex.join(["git", "worktree", "remove", str(top)])
         hint = f"Work there: {there}" if found else f"Remove it: {remove}"
         raise WorkspaceProblem(f"The worktree {top} is on {found or 'no branch'}, not on {branch}.", hint)
-    if here not in known and top.is_dir() and any(top.iterdir()):
+    if here not in known and untrusted_files.names_in(top):
         raise WorkspaceProblem(
             f"{top} is in the way: it is not a worktree of this repository.", f"Move it away: mv {top} ..."
         )
@@ -267,10 +268,9 @@ def _commit(git: Git, name: str) -> str:
 def _make_folder(folder: Path) -> None:
     """The folder of all worktrees, which git leaves alone: it ignores itself, so no file of the user's is changed."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        ignore = folder / ".gitignore"
-        if not ignore.exists():
-            ignore.write_bytes(_IGNORE)
+        untrusted_files.make_folder(folder, parents=True)
+        with contextlib.suppress(FileExistsError):
+            untrusted_files.write_new(folder / ".gitignore", _IGNORE)
     except OSError as error:
         raise WorkspaceProblem(f"{folder} cannot be made: {error.strerror}.", f"ls -ld {folder.parent}") from None
 

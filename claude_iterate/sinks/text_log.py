@@ -18,11 +18,11 @@ from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.endings import with_words
 from claude_iterate.core.sanitize import sanitize_lines
 from claude_iterate.core.state.run_state import RunState
+from claude_iterate.system.restorable_file import RestorableFile
 from claude_iterate.text import ending_lines, event_lines, run_lines
 from claude_iterate.text.claude_lines import Transcript
 from claude_iterate.text.proof_lines import claim_remarks
 from claude_iterate.text.run_lines import worktree_left
-from claude_iterate.workspace.files.restorable_file import RestorableFile
 
 SIZE = 10 * 1024
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from claude_iterate.errors import RAISE_FILE_LIMIT, ExpectedError
+from claude_iterate.system.untrusted_files import folder_handle
 
 _TOO_SMALL = 4096
 """Bytes; neither the lock file nor the journal fits."""
@@ -42,14 +43,11 @@ def unlock(handle: int) -> None:
 def locked_folder(folder: Path, patience: float = 5.0) -> Iterator[None]:
     """Wait for the lock of this folder. Ours hold it for milliseconds; a program of the user (`flock .`) may hold it
     until we end. So after `patience` seconds we continue without it, as where folders cannot be locked."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
+    with folder_handle(folder) as handle:
         deadline = time.monotonic() + patience
         while try_lock(handle) is False and time.monotonic() < deadline:
             time.sleep(0.01)
         yield
-    finally:
-        os.close(handle)
 
 
 def nameless_file(folder: Path | None = None) -> IO[bytes]:

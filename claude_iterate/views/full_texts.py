@@ -16,6 +16,7 @@ from claude_iterate.agent.processes.child import CUT
 from claude_iterate.agent.protocol.stream import Translator
 from claude_iterate.core import events
 from claude_iterate.core.redact import Redactor
+from claude_iterate.system import untrusted_files
 from claude_iterate.workspace.layout import Layout
 
 _WITH_TEXT = frozenset(
@@ -42,7 +43,7 @@ class FullTexts(msgspec.Struct, frozen=True):
             return
         translator = Translator(redactor=redactor)
         cut = CUT.strip()
-        with self.path.open("rb") as file:
+        with untrusted_files.open_file(self.path) as file:
             for line in file:
                 if line.strip() != cut:
                     for event in translator.translate(line.rstrip(b"\n")):
@@ -52,9 +53,9 @@ class FullTexts(msgspec.Struct, frozen=True):
 def full_texts(layout: Layout, run: str, call: str) -> FullTexts:
     """The raw output of a call, by its name in `raw/`."""
     path = Path(layout.raw(run, call))
-    if path.is_file():
+    if untrusted_files.is_file(path):
         return FullTexts(path)
-    if path.parent.is_dir():
+    if untrusted_files.is_folder(path.parent):
         return FullTexts(path, f"There is no raw output of the call {call} in run {run}.")
     kept = "The setting `keep_raw_runs` says for how many runs it is kept."
     return FullTexts(path, f"The raw output of run {run} is not kept any more, so long texts are shortened. {kept}")

@@ -17,12 +17,12 @@ from claude_iterate.core.redact import Redactor
 from claude_iterate.core.tones import Tone, state_words, tone
 from claude_iterate.project.git import Git, GitProblem
 from claude_iterate.project.ignored import ignore_rules, ignores
+from claude_iterate.system import untrusted_files
 from claude_iterate.views import history_view
 from claude_iterate.views.history_view import RunHistory, Total, total
 from claude_iterate.views.iteration_rows import Row
 from claude_iterate.views.run_view import RunView, nothing_to_show, run_view
 from claude_iterate.views.story import EvidenceView, RunRecords, Story, WaitView
-from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.layout import Layout
 
 
@@ -199,7 +199,7 @@ class KeptTrees:
         repository = Git(str(root), os.environ, filters=False)
         with contextlib.suppress(GitProblem):
             self._places.append((repository, repository.line("rev-parse", "--show-prefix")))
-        if (store / "HEAD").is_file() and not store.is_symlink():
+        if untrusted_files.is_file(store / "HEAD"):
             self._places.append((Git(str(root), os.environ, str(store), filters=False), ""))
 
     def compare(self, before: str, after: str) -> Diffstat | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import msgspec
 
 from claude_iterate.core.redact import redactor_for
 from claude_iterate.core.reports.plan_tasks import DONE
+from claude_iterate.system import untrusted_files
 from claude_iterate.workspace import plan_file
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.plan_file import PlacedTask
@@ -100,11 +100,13 @@ def plan_view(project: Project, layout: Layout) -> PlanView:
 def _specifications(folder: Path) -> list[str]:
     """The texts in the folder and below, by their path in it."""
     found: list[str] = []
-    for place, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        found += [str(Path(place, name).relative_to(folder)) for name in sorted(files) if name.endswith(_TEXTS)]
-        if len(found) >= _MOST:
-            break
+    waiting = [folder]
+    while waiting and len(found) < _MOST:
+        place = waiting.pop()
+        names = untrusted_files.names_in(place)
+        found += [str((place / name).relative_to(folder)) for name in names if name.endswith(_TEXTS)]
+        shown = [place / name for name in reversed(names) if not name.startswith(".")]
+        waiting += [path for path in shown if untrusted_files.is_folder(path)]
     return found[:_MOST]
 
 

@@ -14,6 +14,7 @@ from claude_iterate.core.formats import one_line
 from claude_iterate.core.rules.next_steps import rename_workspace
 from claude_iterate.core.state.run_state import Damage
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
+from claude_iterate.system import untrusted_files
 from claude_iterate.views.history_view import Total
 from claude_iterate.views.story import Now, RunRecords, Story
 from claude_iterate.workspace import journal_reader
@@ -96,7 +97,7 @@ def last_run(layout: Layout) -> str | None:
 def nothing_to_show(layout: Layout, run: str | None = None) -> WorkspaceProblem:
     """No run, or a journal that has lost its beginning."""
     name, begun = layout.name, next(journal_reader.newest_runs(layout), "")
-    files = (known for known in reversed(layout.run_ids()) if layout.journal(known).is_file())
+    files = (known for known in reversed(layout.run_ids()) if untrusted_files.is_file(layout.journal(known)))
     run = run or ("" if begun else next(files, ""))
     if not run:
         return WorkspaceProblem(f"{name} has no run yet.", f"Start one: claude-iterate run {name}")

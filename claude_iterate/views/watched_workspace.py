@@ -14,6 +14,7 @@ from claude_iterate.core.settings.modes import stop_settings
 from claude_iterate.core.state.condition import condition, items_done, recorded_settings
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.tones import Line, Tone, state_words, tone, tone_of_line
+from claude_iterate.system import untrusted_files
 from claude_iterate.text import local_times
 from claude_iterate.text.run_lines import WAITS, describe_damage
 from claude_iterate.views.settings_view import short_count
@@ -80,14 +81,14 @@ class WatchedWorkspace:
         """What is there now. Nothing that happens to the folder is an error."""
         layout = self.layout
         try:
-            return self._look() if layout.folder.is_dir() else Seen(layout.name, gone=True)
+            return self._look() if untrusted_files.is_folder(layout.folder) else Seen(layout.name, gone=True)
         except OSError:
-            return Seen(layout.name, gone=not layout.folder.is_dir())
+            return Seen(layout.name, gone=not untrusted_files.is_folder(layout.folder))
 
     def _look(self) -> Seen:
         layout, holder = self.layout, run_lock.holder(self.layout.lock)
         held = holder.run if holder is not None else ""
-        run = self._run or (held if held and layout.journal(held).is_file() else "")
+        run = self._run or (held if held and untrusted_files.is_file(layout.journal(held)) else "")
         if not run:  # the newest with a beginning; the newest of all where none has one
             ids = layout.run_ids()
             run = next(journal_reader.newest_runs(layout), ids[-1] if ids else "")

@@ -3,7 +3,6 @@ folded, so the cost does not grow with the number of runs."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import msgspec
@@ -19,6 +18,7 @@ from claude_iterate.core.settings.modes import stop_settings
 from claude_iterate.core.state.condition import CONDITIONS, KILLED, Progress, counted_items
 from claude_iterate.core.tones import UNPROVEN
 from claude_iterate.project.worktrees import remains
+from claude_iterate.system import untrusted_files
 from claude_iterate.text.ending_lines import next_run
 from claude_iterate.views import history_view, run_view
 from claude_iterate.views.run_view import RunView
@@ -219,7 +219,7 @@ def workspace_view(project: Project, layout: Layout, at: float) -> WorkspaceView
         next_run=next_run(about.mode, resolved.settings),
         settings=changed_settings(resolved),
         files={
-            path.name: path.exists()
+            path.name: untrusted_files.exists(path)
             for path in (layout.instructions, layout.todo, layout.status, layout.metadata, layout.working)
         },
         log=str(log) if log is not None else None,
@@ -338,10 +338,10 @@ def listing(root: Path, folder: Path, names: list[str]) -> ListingView:
 def state_of(layout: Layout) -> WorkspaceState | None:
     """How this workspace stands; None when its metadata is damaged."""
     try:
-        document = json.loads(layout.metadata.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        document = untrusted_files.read_json(layout.metadata)
+    except OSError:
         return None
-    return WorkspaceState.load(metadata.parse(document), RunRecords(layout)) if isinstance(document, dict) else None
+    return WorkspaceState.load(metadata.parse(document), RunRecords(layout)) if document is not None else None
 
 
 def _row(layout: Layout) -> WorkspaceRow:

@@ -13,6 +13,7 @@ import gzip
 import io
 import json
 import os
+import stat
 import tarfile
 import tempfile
 import time
@@ -22,8 +23,8 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, cast
 
 from claude_iterate.errors import ArchiveProblem
-from claude_iterate.workspace.files import untrusted_files
-from claude_iterate.workspace.files.folders import explain_errors
+from claude_iterate.system import untrusted_files
+from claude_iterate.system.file_errors import explain_errors
 
 MOST_ENTRIES = 200_000
 DEEPEST = 200
@@ -39,25 +40,41 @@ NOT_OF_THE_WORK = frozenset({TOP, MANIFEST, PurePosixPath(".lock")})
 """What describes the archive, or belongs to the old place of the workspace."""
 
 
-def pack(folder: Path, name: str, manifest: bytes, file: IO[bytes]) -> set[PurePosixPath]:
+def pack(folder: Path, name: PurePosixPath, manifest: bytes, file: IO[bytes]) -> set[PurePosixPath]:
     """Pack the folder under this name, and say what was packed. What has no content (pipes, sockets, devices) is left
     out. The manifest comes first, so that a list needs to read no further."""
     packed: set[PurePosixPath] = set()
 
-    def choose(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
-        # A file with two names is packed as two files: no archive of ours has hard links.
-        tar.inodes.clear()  # type: ignore[attr-defined]
-        inside = PurePosixPath(member.name).relative_to(name)
-        if inside in NOT_OF_THE_WORK - {TOP} or not _has_content(member):
-            return None
+    def add(inside: PurePosixPath) -> None:
+        path = folder / inside
+        about = untrusted_files.status(path)
+        if about is None or inside in NOT_OF_THE_WORK - {TOP}:
+            return
+        member = tarfile.TarInfo(f"{name / inside}")
+        member.mode, member.mtime = stat.S_IMODE(about.st_mode), about.st_mtime
+        if stat.S_ISREG(about.st_mode):
+            with untrusted_files.open_file(path) as content:
+                member.size = os.fstat(content.fileno()).st_size
+                tar.addfile(member, content)
+        elif stat.S_ISLNK(about.st_mode):
+            member.type, member.linkname = tarfile.SYMTYPE, untrusted_files.read_link(path)
+            tar.addfile(member)
+        elif stat.S_ISDIR(about.st_mode):
+            member.type = tarfile.DIRTYPE
+            tar.addfile(member)
+            with untrusted_files.scan(path) as entries:
+                names = sorted(entry.name for entry in entries)
+            for below in names:
+                add(inside / below)
+        else:
+            return
         packed.add(inside)
-        return member
 
     with tarfile.open(fileobj=file, mode="w:gz", compresslevel=6) as tar:
         about = tarfile.TarInfo(f"{name}/{MANIFEST}")
         about.size, about.mtime = len(manifest), time.time()
         tar.addfile(about, io.BytesIO(manifest))
-        tar.add(folder, name, filter=choose)
+        add(TOP)
     return packed
 
 
@@ -170,10 +187,11 @@ class _BoundedGzip(gzip.GzipFile):
 
 
 @contextlib.contextmanager
-def open_archive(path: Path) -> Iterator[ArchiveReader]:
-    """An archive, open for reading. Anything wrong with its bytes becomes an ArchiveProblem."""
+def open_archive(path: Path, opened: IO[bytes] | None = None) -> Iterator[ArchiveReader]:
+    """An archive, perhaps `opened` already, to read. Anything wrong with its bytes becomes an ArchiveProblem."""
+    packed = contextlib.nullcontext(opened) if opened is not None else _open_packed(path)
     try:
-        with _open_packed(path) as raw, _BoundedGzip(fileobj=raw) as file, tarfile.open(fileobj=file, mode="r:") as tar:
+        with packed as raw, _BoundedGzip(fileobj=raw) as file, tarfile.open(fileobj=file, mode="r:") as tar:
             yield ArchiveReader(path.name, file, tar)
     except _FAULTS as fault:
         raise ArchiveProblem(
@@ -184,16 +202,13 @@ def open_archive(path: Path) -> Iterator[ArchiveReader]:
 
 def _open_packed(path: Path) -> IO[bytes]:
     """The compressed archive. One of the original is the workspace copied into a folder: it is packed first."""
-    if not path.is_dir():
-        # Opening a pipe or a device of that name could wait without end.
-        if not path.is_file():
-            raise ArchiveProblem(f"{path} is not a file.", "See what there is: claude-iterate archive list")
+    if not untrusted_files.is_folder(path):
         with explain_errors(ArchiveProblem, f"{path} cannot be read", path.parent):
-            return path.open("rb")
+            return untrusted_files.open_file(path)
     manifest = folder_manifest(path)
     with contextlib.ExitStack() as opened, explain_errors(ArchiveProblem, f"{path} cannot be packed", path):
         file = opened.enter_context(tempfile.TemporaryFile())
-        pack(path, path.name, manifest, file)
+        pack(path, PurePosixPath(path.name), manifest, file)
         file.seek(0)
         opened.pop_all()
         return file

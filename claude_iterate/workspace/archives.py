@@ -22,6 +22,9 @@ import msgspec
 
 from claude_iterate.core import names
 from claude_iterate.errors import ArchiveProblem
+from claude_iterate.system import untrusted_files
+from claude_iterate.system.file_errors import explain_errors, reason
+from claude_iterate.system.untrusted_files import new_folder
 from claude_iterate.workspace.archive_contents import (
     MANIFEST,
     METADATA,
@@ -32,8 +35,6 @@ from claude_iterate.workspace.archive_contents import (
     open_archive,
     pack,
 )
-from claude_iterate.workspace.files import untrusted_files
-from claude_iterate.workspace.files.folders import explain_errors, new_folder, reason
 from claude_iterate.workspace.layout import Layout
 
 ENDING = ".tar.gz"
@@ -68,7 +69,7 @@ class Archive(msgspec.Struct, frozen=True):
     @property
     def size(self) -> int | None:
         """Bytes on the disk of a compressed one; a folder would have to be walked."""
-        return None if self.is_folder else self.path.lstat().st_size
+        return None if self.is_folder else getattr(untrusted_files.status(self.path), "st_size", 0)
 
     @property
     def moment(self) -> datetime:
@@ -76,7 +77,8 @@ class Archive(msgspec.Struct, frozen=True):
         with contextlib.suppress(ValueError, TypeError):
             moment = datetime.fromisoformat(self.manifest.get("archivedAt", ""))
             return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        return datetime.fromtimestamp(self.path.lstat().st_mtime, UTC)
+        about = untrusted_files.status(self.path)
+        return datetime.fromtimestamp(about.st_mtime if about is not None else 0, UTC)
 
 
 def named_after(archive: str) -> str:
@@ -102,9 +104,9 @@ def find(folder: Path, name: str, or_newest: bool = False) -> Archive:
     """The archive of this name, with or without its ending; or, if asked for, the newest of a workspace."""
     names.check_name(name.removesuffix(ENDING), "archive")
     path = folder / name
-    if name.endswith(ENDING) or not path.is_dir():
+    if name.endswith(ENDING) or untrusted_files.is_file(path) or not untrusted_files.exists(path):
         path = folder / (name.removesuffix(ENDING) + ENDING)
-    if os.path.lexists(path):
+    if untrusted_files.exists(path):
         return _read(path)
     known = list_archives(folder)
     newest = next((archive for archive in known if archive.workspace == name), None)
@@ -116,10 +118,11 @@ def find(folder: Path, name: str, or_newest: bool = False) -> Archive:
 
 def _paths(folder: Path) -> list[Path]:
     try:
-        named = [path for path in folder.iterdir() if names.is_acceptable(path.name.removesuffix(ENDING))]
+        with untrusted_files.scan(folder) as entries:
+            found = [it.name for it in entries if it.name.endswith(ENDING) or it.is_dir(follow_symlinks=False)]
     except FileNotFoundError:
         return []
-    return [path for path in named if path.name.endswith(ENDING) or path.is_dir()]
+    return [folder / name for name in found if names.is_acceptable(name.removesuffix(ENDING))]
 
 
 def _read(path: Path) -> Archive:
@@ -145,15 +148,14 @@ class Saved(msgspec.Struct, frozen=True):
 
 def save(layout: Layout, archive_folder: Path) -> Saved:
     """Pack the workspace into a new archive. On failure there is no archive."""
-    # A workspace that is itself a symlink is packed by its content; links inside stay links.
-    folder, moment = Path(os.path.realpath(layout.folder)), datetime.now(UTC)
-    if Path(os.path.realpath(archive_folder)).is_relative_to(folder):
+    folder, moment = layout.folder, datetime.now(UTC)
+    if archive_folder.is_relative_to(folder):
         raise ArchiveProblem(
             f"The archive folder {archive_folder} lies within the workspace {layout.name!r}.",
             "Nothing was done. Put archives elsewhere: claude-iterate config paths.archive_dir FOLDER",
         )
     try:
-        archive_folder.mkdir(parents=True, exist_ok=True)
+        untrusted_files.make_folder(archive_folder, parents=True)
         untrusted_files.find_abandoned(archive_folder, remove=True)
         path = _free_path(archive_folder, f"{layout.name[:_LONGEST_NAME]}-{moment:%Y-%m-%dT%H-%M-%S}")
         manifest = {
@@ -163,9 +165,9 @@ def save(layout: Layout, archive_folder: Path) -> Saved:
             "archivedFrom": str(layout.folder),
         }
         with untrusted_files.open_replacement(path, private=True) as file:
-            packed = pack(folder, layout.name, json.dumps(manifest, indent=2).encode(), file)
-            file.flush()
-            with open_archive(Path(file.name)) as reader:
+            packed = pack(folder, PurePosixPath(layout.name), json.dumps(manifest, indent=2).encode(), file)
+            file.seek(0)
+            with open_archive(path, file) as reader:
                 members = reader.members()
             if missing := sorted(packed - members.keys()):
                 raise ArchiveProblem(f"the archive does not hold {missing[0]}")
@@ -174,7 +176,7 @@ def save(layout: Layout, archive_folder: Path) -> Saved:
             why, hint = error.message.rstrip("."), ""
         else:
             why, hint = reason(error, archive_folder)
-            why += f" ({error.filename})" if error.filename and error.filename not in why else ""
+            why += f" ({error.filename})" if error.filename and str(error.filename) not in why else ""
         raise ArchiveProblem(
             f"The workspace {layout.name!r} could not be archived: {why}.", f"It is untouched. {hint}".rstrip()
         ) from None
@@ -184,7 +186,7 @@ def save(layout: Layout, archive_folder: Path) -> Saved:
 def _free_path(folder: Path, stem: str) -> Path:
     """A name that is not taken; a second archive within the same second gets -2."""
     path, count = folder / f"{stem}{ENDING}", 1
-    while os.path.lexists(path):
+    while untrusted_files.exists(path):
         count += 1
         path = folder / f"{stem}-{count}{ENDING}"
     return path
@@ -220,7 +222,7 @@ def contents(archive: Archive) -> Contents:
 
 def restore(archive: Archive, folder: Path, outside_links: bool = False) -> None:
     """Make the workspace `folder` from the archive, or raise an ArchiveProblem and leave nothing behind."""
-    if os.path.lexists(folder):
+    if untrusted_files.exists(folder):
         raise ArchiveProblem(
             f"Workspace already exists: {folder.name}",
             f"Give it another name: claude-iterate archive restore {archive.name} NAME",
@@ -251,7 +253,7 @@ def restore(archive: Archive, folder: Path, outside_links: bool = False) -> None
 
 def _correct_name(path: Path, name: str) -> None:
     """Write the workspace's name into its metadata if it changed; otherwise the file stays byte for byte."""
-    document = untrusted_files.read_json(path) if path.is_file() and not path.is_symlink() else None
+    document = untrusted_files.read_json(path) if untrusted_files.is_file(path) else None
     # A damaged workspace was archived as it was, and comes back as it was.
     if document is not None and document.get("name") != name:
         untrusted_files.write_json(path, document | {"name": name})

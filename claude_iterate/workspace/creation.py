@@ -16,9 +16,9 @@ from msgspec.structs import replace
 
 from claude_iterate.core import formats
 from claude_iterate.errors import WorkspaceProblem
+from claude_iterate.system import untrusted_files
+from claude_iterate.system.file_errors import explain_write_errors
 from claude_iterate.workspace import journal_reader, metadata, metadata_updates
-from claude_iterate.workspace.files import folders, untrusted_files
-from claude_iterate.workspace.files.folders import explain_write_errors
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.metadata import FORMAT
 from claude_iterate.workspace.run_folder import notes
@@ -32,7 +32,7 @@ Notes and remaining steps. The agent keeps this file up to date while it works.
 
 def make(layout: Layout, mode: str, settings: Mapping[str, Any], instructions: bytes | None = None) -> None:
     """Make a new workspace, with its instructions if there are any."""
-    with explain_write_errors(layout.name, layout.folder.parent), folders.new_folder(layout.folder) as made:
+    with explain_write_errors(layout.name, layout.folder.parent), untrusted_files.new_folder(layout.folder) as made:
         _fill(Layout(layout.root, made), _document(layout.name, mode, settings), instructions)
 
 
@@ -43,8 +43,8 @@ def repair(layout: Layout, mode: str | None, settings: Mapping[str, Any]) -> Non
             document = metadata.read(layout.metadata).document
         except WorkspaceProblem:
             document = {}
-            if layout.metadata.exists():
-                layout.metadata.replace(layout.folder / ".metadata.json.bak")
+            if untrusted_files.exists(layout.metadata):
+                untrusted_files.rename(layout.metadata, layout.folder / ".metadata.json.bak")
         document = document or _rebuilt_document(layout)
         whole = _document(layout.name, "loop", {}) | document | {"name": layout.name}
         if "format" not in document:
@@ -94,9 +94,9 @@ def _document(name: str, mode: str, settings: Mapping[str, Any]) -> dict[str, An
 
 
 def _fill(layout: Layout, document: dict[str, Any], instructions: bytes | None) -> None:
-    layout.working.mkdir(exist_ok=True)
+    untrusted_files.make_folder(layout.working)
     add_git_ignore(layout)
-    if not layout.todo.exists():
+    if not untrusted_files.exists(layout.todo):
         untrusted_files.write_text(layout.todo, _TODO)
     if instructions is not None:
         untrusted_files.write_bytes(layout.instructions, instructions)
@@ -128,8 +128,8 @@ _IGNORED = """\
 
 def add_git_ignore(layout: Layout) -> None:
     """Write the file unless something has that name. It is a help, so a failure is not a problem."""
-    with contextlib.suppress(OSError), (layout.folder / ".gitignore").open("x", encoding="utf-8") as file:
-        file.write(_IGNORED)
+    with contextlib.suppress(OSError):
+        untrusted_files.write_new(layout.folder / ".gitignore", _IGNORED)
 
 
 def layout_of_dry_run(layout: Layout, run: str) -> Layout:
@@ -139,13 +139,13 @@ def layout_of_dry_run(layout: Layout, run: str) -> Layout:
 
 def copy_for_dry_run(layout: Layout) -> None:
     """Before the run: the agent's files as they are now."""
-    layout.working.mkdir(parents=True)
+    untrusted_files.make_folder(layout.working, parents=True)
     for name in (*_COPIED, layout.plan.name):
         _copy(layout.folder / name, layout.agent_folder / name)
     impl = layout.folder / layout.impl.name
     if untrusted_files.is_folder(impl):
-        layout.impl.mkdir()
-        for path in impl.glob("*.md"):
+        untrusted_files.make_folder(layout.impl)
+        for path in untrusted_files.find(impl, "*.md"):
             _copy(path, layout.impl / path.name)
     refresh_copy(layout)
 
@@ -156,14 +156,14 @@ def refresh_copy(layout: Layout) -> None:
     _copy(layout.instructions, layout.agent_folder / layout.instructions.name)
     workspace = Layout(layout.root, layout.folder)
     for name in notes.names(workspace):
-        if not any((folder / name).exists() for folder in (layout.notes, layout.notes / notes.DELIVERED)):
-            layout.notes.mkdir(exist_ok=True)
+        if not any(untrusted_files.exists(folder / name) for folder in (layout.notes, layout.notes / notes.DELIVERED)):
+            untrusted_files.make_folder(layout.notes)
             _copy(workspace.notes / name, layout.notes / name)
 
 
 def _copy(source: Path, target: Path) -> None:
     """What is not a readable regular file is left out, as if it were missing."""
     with contextlib.suppress(OSError):
-        data = untrusted_files.look(source, source.stat().st_size).data
-        if untrusted_files.read(target) != data:
-            target.write_bytes(data)
+        data = untrusted_files.look(source, untrusted_files.LARGE).data
+        if untrusted_files.read(target, untrusted_files.LARGE) != data:
+            untrusted_files.write_bytes(target, data)

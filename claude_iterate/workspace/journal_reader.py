@@ -21,6 +21,7 @@ from claude_iterate.core.events.run import JOURNAL_FORMAT
 from claude_iterate.core.formats import moment
 from claude_iterate.core.state.fold import fold
 from claude_iterate.core.state.run_state import Damage, RunState
+from claude_iterate.system.untrusted_files import is_file, open_file, status
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.layout import Layout
 
@@ -130,14 +131,14 @@ def refuse_newer(layout: Layout, run: str) -> None:
 
 def refuse_newer_journals(layout: Layout) -> None:
     """Refuse the newest journal of the workspace if a newer version wrote it."""
-    run = next((run for run in reversed(layout.run_ids()) if layout.journal(run).is_file()), None)
+    run = next((run for run in reversed(layout.run_ids()) if is_file(layout.journal(run))), None)
     if run is not None:
         refuse_newer(layout, run)
 
 
 def format_of(path: Path) -> int:
     """The format of a journal; 1 where that cannot be read."""
-    with path.open("rb") as file:
+    with open_file(path) as file:
         try:
             return msgspec.json.decode(file.readline(), type=_First).event.format
         except (ValueError, RecursionError):
@@ -151,7 +152,7 @@ def beginning(path: Path) -> RunStarted | None:
 
 def has_finished(path: Path) -> bool:
     """The journal has an end. Only its last lines are read."""
-    with contextlib.suppress(OSError), path.open("rb") as file:
+    with contextlib.suppress(OSError), open_file(path) as file:
         return FINISHED in _tail(file, _END)
     return False
 
@@ -230,7 +231,7 @@ class JournalFollower:
 
     def _lines(self) -> Iterator[tuple[bytes, bool]]:
         """The lines that were added, and whether they lie before the part that is read whole."""
-        with contextlib.suppress(FileNotFoundError), self._path.open("rb") as file:
+        with contextlib.suppress(FileNotFoundError), open_file(self._path) as file:
             size = file.seek(0, os.SEEK_END)
             if self._whole_from < 0:
                 self._whole_from = max(0, size - (self._whole or 0))
@@ -272,7 +273,5 @@ class JournalFollower:
 
 def size_of(path: Path) -> int:
     """Bytes of the journal; 0 where there is none."""
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
+    about = status(path)
+    return about.st_size if about is not None else 0

@@ -17,9 +17,9 @@ from msgspec.structs import replace
 
 from claude_iterate.core import events
 from claude_iterate.core.abridgement import FLOODS, Floods, abridge
+from claude_iterate.system import untrusted_files
 from claude_iterate.system.files import nameless_file
-from claude_iterate.workspace.files import untrusted_files
-from claude_iterate.workspace.files.restorable_file import RestorableFile
+from claude_iterate.system.restorable_file import RestorableFile
 from claude_iterate.workspace.journal_reader import WORDS, kind_of
 
 _MILESTONES = frozenset(
@@ -69,7 +69,7 @@ class JournalWriter:
         is_ours: Callable[[], bool] = lambda: True,
         on_put_back: Callable[[], None] = lambda: None,
     ) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        untrusted_files.make_folder(path.parent, parents=True)
         self._path = path
         self._file = RestorableFile(path, 0o644)
         self._is_ours = is_ours
@@ -183,7 +183,7 @@ class JournalWriter:
             return
         try:
             for folder in (self._path.parent.parent, self._path.parent):  # never the folder of the workspace
-                folder.mkdir(exist_ok=True)
+                untrusted_files.make_folder(folder)
             known = self.known()
             lost = self._file.put_back(self._encode_lines([known] if known is not None else []))
         except OSError as error:

@@ -1,14 +1,15 @@
-"""Where the files of a project and a workspace are, and which runs and logs exist. No file is read or made here."""
+"""Where the files of a project and a workspace are, and which runs and logs exist. No file is read here."""
 
 from __future__ import annotations
 
-import contextlib
 import os
+import stat
 from pathlib import Path
 
 import msgspec
 
 from claude_iterate.core import names
+from claude_iterate.system import untrusted_files
 
 PROJECT_FILES = (".claude-iterate.toml", ".claude-iterate.json")
 PROJECT_FOLDERS = ("workspaces", "templates", "archive", "hooks")
@@ -17,7 +18,7 @@ PROJECT_FOLDERS = ("workspaces", "templates", "archive", "hooks")
 
 def project_root(start: Path) -> Path:
     """The nearest folder, from `start` upwards, that belongs to claude-iterate; else `start` itself."""
-    start = start.absolute()
+    start = start.resolve()
     return next((folder for folder in (start, *start.parents) if is_project(folder)), start)
 
 
@@ -32,8 +33,9 @@ def is_project(folder: Path) -> bool:
 def named_folders(folder: Path) -> list[str]:
     """The names in a folder of workspaces or templates, sorted. A name that no command accepts is left out."""
     try:
-        with os.scandir(folder) as entries:
-            return sorted(entry.name for entry in entries if names.is_acceptable(entry.name) and entry.is_dir())
+        with untrusted_files.scan(folder) as entries:
+            found = (it for it in entries if it.is_symlink() or it.is_dir())  # it may be one: then no use of it works
+            return sorted(entry.name for entry in found if names.is_acceptable(entry.name))
     except FileNotFoundError:
         return []
 
@@ -103,8 +105,8 @@ class Layout(msgspec.Struct, frozen=True):
         usual = self.root / "claude-iterate"
         found = [usual / "workspaces", usual / "archive", usual / "worktrees", self.folder]
         if self.folder.parent != found[0]:  # such a folder may hold anything else as well
-            with contextlib.suppress(OSError), os.scandir(self.folder.parent) as entries:
-                found += [Path(entry.path) for entry in entries if Path(entry.path, ".metadata.json").exists()]
+            beside = (self.folder.parent / name for name in untrusted_files.names_in(self.folder.parent))
+            found += [path for path in beside if untrusted_files.exists(path / ".metadata.json")]
         return found
 
     def journal(self, run: str) -> Path:
@@ -130,18 +132,23 @@ class Layout(msgspec.Struct, frozen=True):
     def run_ids(self) -> list[str]:
         """The ids of all runs, oldest first: an id begins with a number that grows."""
         try:
-            with os.scandir(self.runs) as entries:
-                return sorted(entry.name for entry in entries if not entry.name.startswith(".") and entry.is_dir())
+            with untrusted_files.scan(self.runs) as entries:
+                found = [it.name for it in entries if it.is_dir(follow_symlinks=False)]
+            return sorted(name for name in found if not name.startswith("."))
         except OSError:
             return []
 
     def logs(self) -> list[Path]:
         """All logs, oldest first. The original's names (with dashes) count too."""
-        found = []
-        for path in self.folder.glob("iterate-*.log"):
-            with contextlib.suppress(OSError):  # a broken link is not a log
-                found.append((path.stat().st_mtime_ns, path.name, path))
-        return [path for _, _, path in sorted(found)]
+        found = [(path, untrusted_files.status(path)) for path in untrusted_files.find(self.folder, "iterate-*.log")]
+        files = [(about.st_mtime_ns, path) for path, about in found if about and stat.S_ISREG(about.st_mode)]
+        return [path for _, path in sorted(files)]
+
+    def abandoned(self, remove: bool = False) -> list[Path]:
+        """What the atomic writes of killed processes left here, and no process is busy with. What cannot be removed
+        stays."""
+        places = (self.folder, *filter(untrusted_files.is_folder, (self.control, self.notes)))
+        return [path for folder in places for path in untrusted_files.find_abandoned(folder, remove=remove)]
 
     def next_run_id(self, stamp: str) -> str:
         """The id of the next run: a number above all others, so that no clock can put runs out of order, then the time,

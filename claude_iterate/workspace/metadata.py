@@ -15,7 +15,8 @@ from msgspec.structs import replace
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.core.state.condition import Progress
 from claude_iterate.errors import NewerFormat, SettingsProblem, WorkspaceProblem
-from claude_iterate.workspace.files import untrusted_files
+from claude_iterate.system import untrusted_files
+from claude_iterate.system.file_errors import unreadable
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_summary import PlanCounts, WorktreeSummary
 
@@ -161,7 +162,7 @@ def read(path: Path) -> Metadata:
             f"Make it one: claude-iterate init {path.parent.name} --force",
         ) from None
     except OSError as error:
-        raise WorkspaceProblem(f"{path} cannot be read: {error.strerror}.", "Check its permissions.") from None
+        raise unreadable(WorkspaceProblem, path, error, "Check its permissions.") from None
     if document is None:
         raise WorkspaceProblem(
             f"{path} is damaged: it is not valid JSON.",

@@ -15,8 +15,9 @@ from msgspec.structs import replace
 from claude_iterate.core import fingerprints, formats
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.core.state.run_state import RunState
+from claude_iterate.system import untrusted_files
+from claude_iterate.system.file_errors import explain_write_errors
 from claude_iterate.workspace import journal_reader, metadata, task_file
-from claude_iterate.workspace.files.folders import explain_write_errors
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.metadata import LastRun, Metadata
 from claude_iterate.workspace.run_folder import run_lock
@@ -158,7 +159,7 @@ def reset(layout: Layout) -> list[str]:
         done = ["counters set to 0"]
         with explain_write_errors(layout.name, layout.folder):
             metadata.write(layout.metadata, about)
-            if layout.status.exists() or layout.status.is_symlink():
-                layout.status.replace(layout.folder / ".status.json.bak")
+            if untrusted_files.exists(layout.status):
+                untrusted_files.rename(layout.status, layout.folder / ".status.json.bak")
                 done.append("the old .status.json is now .status.json.bak")
     return done

@@ -5,6 +5,7 @@ Agents and people write it, so it is read like any foreign file: bounded, and wi
 
 from __future__ import annotations
 
+import errno
 from collections import Counter
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from claude_iterate.core.reports.plan_tasks import DOING, DONE, OPEN, Task, fing
 from claude_iterate.core.rules.plan import FILE
 from claude_iterate.core.settings.modes import Mode
 from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.workspace.files import untrusted_files
+from claude_iterate.system import untrusted_files
 from claude_iterate.workspace.layout import Layout
 
 MOST_BYTES = 1 << 20
@@ -64,11 +65,10 @@ def read_texts(layout: Layout) -> PlanText:
             found = untrusted_files.look(path, left)
         except FileNotFoundError:
             continue
-        except IsADirectoryError:
-            return PlanText((), f"{path.name} is a folder, not a file")
         except OSError as error:
-            why = "is a folder, not a file" if path.is_dir() else f"cannot be read: {error.strerror}"
-            return PlanText((), f"{path.name} {why}")
+            if error.errno == errno.EISDIR:
+                return PlanText((), f"{path.name} is a folder, not a file")
+            return PlanText((), f"{path.name} cannot be read: {error.strerror}")
         if not found.whole:
             return PlanText((), f"it is larger than {MOST_BYTES >> 20} MB, which is the most")
         left -= len(found.data)
@@ -96,7 +96,7 @@ def refuse_bad_plan(layout: Layout, mode: Mode) -> None:
 def paths(layout: Layout) -> list[Path]:
     """The files of the plan; the first may be missing."""
     folder = layout.impl
-    if not untrusted_files.is_folder(folder) or not (folder / "README.md").is_file():
+    if not untrusted_files.is_folder(folder) or not untrusted_files.is_file(folder / "README.md"):
         return [layout.plan]
     there = (folder / name for name in untrusted_files.names_in(folder) if name.endswith(".md"))
-    return [layout.plan, *(path for path in there if path.is_file())]
+    return [layout.plan, *(path for path in there if untrusted_files.is_file(path))]

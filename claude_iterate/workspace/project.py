@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping
 from functools import cached_property
@@ -13,8 +14,8 @@ import msgspec
 from claude_iterate.core import names
 from claude_iterate.core.settings.layers import Layer, Resolved, resolve
 from claude_iterate.errors import WorkspaceProblem
+from claude_iterate.system import file_errors, untrusted_files
 from claude_iterate.workspace import creation, metadata, settings_reader
-from claude_iterate.workspace.files import folders
 from claude_iterate.workspace.layout import Layout, is_project, named_folders
 from claude_iterate.workspace.metadata import Metadata
 from claude_iterate.workspace.run_folder import run_lock
@@ -53,21 +54,25 @@ class Project(msgspec.Struct, frozen=True, dict=True):
     def global_templates_folder(self) -> Path:
         """Where the user's own templates live."""
         said = self.resolved.settings.paths.global_templates_dir
-        return self._within(said) if said else settings_reader.user_folder(self.environ).absolute() / "templates"
+        usual = settings_reader.user_folder(self.environ) / "templates"
+        return self._within(said) if said else untrusted_files.settle(usual, self.root)
 
     def workspaces(self) -> list[str]:
         """The names of all workspaces, sorted. A folder with a name that no command accepts is left out."""
-        with folders.explain_errors(WorkspaceProblem, "The workspaces cannot be listed", self.workspaces_folder):
+        with file_errors.explain_errors(WorkspaceProblem, "The workspaces cannot be listed", self.workspaces_folder):
             return named_folders(self.workspaces_folder)
 
     def exists(self, name: str) -> bool:
         """True when there is a workspace of this name, damaged or not."""
-        return os.path.isdir(self.workspaces_folder / names.check_name(name))  # noqa: PTH112 - Path.is_dir may raise
+        return bool(untrusted_files.is_folder(self.workspaces_folder / names.check_name(name)))
 
     def layout(self, name: str) -> Layout:
         """The paths of a workspace that exists."""
         folder = self.workspaces_folder / names.check_name(name)
         if not self.exists(name):
+            explain = file_errors.explain_errors(WorkspaceProblem, f"The workspace {name!r} cannot be used", folder)
+            with explain, contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                os.close(untrusted_files.open_folder(folder))
             known = self.workspaces()
             meant = names.did_you_mean(name, known)
             hint = f"{meant}{'Or make' if meant else 'Make'} {name}: claude-iterate setup {name}"
@@ -87,14 +92,14 @@ class Project(msgspec.Struct, frozen=True, dict=True):
     ) -> Layout:
         """Make a workspace. `settings` are accepted values by dotted key; `force` repairs one that is there."""
         layout = Layout(self.root, self.workspaces_folder / names.check_name(name))
-        if not os.path.lexists(layout.folder):
+        if not untrusted_files.exists(layout.folder):
             if not force:
                 self._refuse_whole_disk(name)
             creation.make(layout, mode or "loop", settings or {}, instructions)
-        elif force and layout.folder.is_dir():
+        elif force and untrusted_files.is_folder(layout.folder):
             with run_lock.hold(layout.lock, name, "init"):
                 creation.repair(layout, mode, settings or {})
-        elif layout.metadata.exists():
+        elif untrusted_files.exists(layout.metadata):
             raise WorkspaceProblem(
                 f"Workspace already exists: {name}",
                 f"Use it: claude-iterate show {name}, or choose another name.",
@@ -103,7 +108,7 @@ class Project(msgspec.Struct, frozen=True, dict=True):
             raise WorkspaceProblem(
                 f"{layout.folder} exists but is not a workspace.",
                 f"Make it one, keeping what is in it: claude-iterate init {name} --force"
-                if layout.folder.is_dir()
+                if untrusted_files.is_folder(layout.folder)
                 else "Move it away, or choose another name.",
             )
         return layout
@@ -127,4 +132,4 @@ class Project(msgspec.Struct, frozen=True, dict=True):
         return resolve([*layers, *(layer for layer in (self.flags, flags) if layer is not None)])
 
     def _within(self, text: str) -> Path:
-        return (self.root / settings_reader.expand_path(text, self.environ)).absolute()
+        return untrusted_files.settle(self.root / settings_reader.expand_path(text, self.environ), self.root)

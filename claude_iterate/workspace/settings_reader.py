@@ -14,7 +14,8 @@ from typing import Any
 
 from claude_iterate.core.settings.layers import Layer, layer_from_document, layer_from_environment
 from claude_iterate.errors import SettingsProblem
-from claude_iterate.workspace.files import untrusted_files
+from claude_iterate.system import untrusted_files
+from claude_iterate.system.file_errors import unreadable
 from claude_iterate.workspace.layout import PROJECT_FILES
 from claude_iterate.workspace.metadata import Metadata
 
@@ -54,7 +55,8 @@ def user_folder(environ: Mapping[str, str], platform: str = sys.platform) -> Pat
 
 def user_file(environ: Mapping[str, str]) -> Path | None:
     """The user's settings file, if there is one."""
-    return _only_one(user_folder(environ), USER_FILES)
+    found = _only_one(user_folder(environ), USER_FILES)
+    return found.resolve() if found is not None else None
 
 
 def project_file(root: Path) -> Path | None:
@@ -97,9 +99,8 @@ def read_text(path: Path) -> str:
     try:
         data = untrusted_files.look(path, untrusted_files.LARGE).data
     except OSError as error:
-        raise SettingsProblem(
-            f"The settings file {path} cannot be read: {error.strerror}.", "Check its permissions, or move it away."
-        ) from None
+        hint = "Check its permissions, or move it away."
+        raise unreadable(SettingsProblem, path, error, hint) from None
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -7,7 +7,6 @@ anything is written, what was written reads back as meant, and no other command 
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from pathlib import Path
@@ -21,9 +20,8 @@ from claude_iterate.core.settings.declared import Setting, canonical, catalogue,
 from claude_iterate.core.settings.kinds import Kind
 from claude_iterate.core.settings.layers import accept_text, flatten, unknown_key
 from claude_iterate.errors import SettingsProblem, UsageProblem
-from claude_iterate.system import files
+from claude_iterate.system import file_errors, files, untrusted_files
 from claude_iterate.workspace import metadata, settings_reader
-from claude_iterate.workspace.files import folders, untrusted_files
 from claude_iterate.workspace.layout import PROJECT_FILES
 
 Document = MutableMapping[str, Any]
@@ -48,7 +46,8 @@ def split_entry(spelled: str) -> tuple[str, str]:
 
 def user_target(environ: Mapping[str, str]) -> Path:
     """The user's settings file: the one there is, else a TOML file to be made."""
-    return settings_reader.user_file(environ) or settings_reader.user_folder(environ) / settings_reader.USER_FILES[0]
+    folder = settings_reader.user_folder(environ).resolve()
+    return settings_reader.user_file(environ) or folder / settings_reader.USER_FILES[0]
 
 
 def project_target(root: Path) -> Path:
@@ -133,11 +132,11 @@ def remove(path: Path, spelled: str, *words: str) -> list[str]:
 
 def _change(path: Path, setting: Setting, update: Callable[[Any], Any]) -> Any:
     """Replace the file's own value by what `update` makes of it; UNSET stands for none. Returns the new value."""
-    with folders.explain_errors(SettingsProblem, f"{path} cannot be written", path.parent):
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with file_errors.explain_errors(SettingsProblem, f"{path} cannot be written", path.parent):
+        untrusted_files.make_folder(path.parent, parents=True)
         # For a workspace's own file the caller holds the lock of the workspace.
         free = path.name == ".metadata.json"
-        with contextlib.nullcontext() if free else files.locked_folder(Path(os.path.realpath(path)).parent):
+        with contextlib.nullcontext() if free else files.locked_folder(path.parent):
             now = update(_own_value(path, setting))
             _rewrite(path, setting, now)
     return now
@@ -149,7 +148,7 @@ def _own_value(path: Path, setting: Setting) -> Any:
         about = metadata.read(path)
         documents: list[Document] = [about.document, about.own_settings]
     else:
-        documents = [settings_reader.read_document(path)] if path.exists() else []
+        documents = [settings_reader.read_document(path)] if untrusted_files.exists(path) else []
     places = [place for document in documents for place in _places(document, setting.key)]
     return places[-1][0][places[-1][1]] if places else UNSET
 
@@ -205,7 +204,7 @@ def _rewrite_toml(path: Path, setting: Setting, value: Any) -> None:
     from tomlkit.exceptions import TOMLKitError
 
     text = ""
-    if path.exists():
+    if untrusted_files.exists(path):
         settings_reader.read_document(path)  # its error messages are better than those of tomlkit
         text = settings_reader.read_text(path)
     expected: dict[str, Any] = tomllib.loads(text)

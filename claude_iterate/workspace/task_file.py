@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from claude_iterate.core import fingerprints
 from claude_iterate.core.rules.facts import Facts
-from claude_iterate.workspace.files import untrusted_files
-from claude_iterate.workspace.files.untrusted_files import LARGE
+from claude_iterate.system import untrusted_files
+from claude_iterate.system.untrusted_files import LARGE
 
 LARGEST = 10_000_000
 """Bytes that INSTRUCTIONS.md may have: Claude reads all of it in each iteration."""
@@ -33,9 +34,10 @@ def _text(instructions: Path) -> str | None:
 def with_loss(facts: Facts, instructions: Path) -> Facts:
     """These facts with the instructions, if the next run cannot read them. A folder that is gone, or is no workspace
     any more, has another cause."""
-    if is_readable(instructions) or not (instructions.parent / ".metadata.json").exists():
+    if is_readable(instructions) or not untrusted_files.exists(instructions.parent / ".metadata.json"):
         return facts
-    spoilt = instructions.is_dir() or (instructions.is_file() and instructions.stat().st_size > 0)
+    about = untrusted_files.status(instructions)
+    spoilt = about is not None and (not stat.S_ISREG(about.st_mode) or about.st_size > 0)
     return replace(facts, instructions_lost=str(instructions), instructions_spoilt=spoilt)
 
 

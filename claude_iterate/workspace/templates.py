@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,9 +20,10 @@ from claude_iterate.core.redact import is_secret_name, mask_secrets
 from claude_iterate.core.settings.layers import Layer, layer_from_document
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.errors import TemplateProblem
+from claude_iterate.system import untrusted_files
+from claude_iterate.system.file_errors import explain_errors
+from claude_iterate.system.untrusted_files import new_folder
 from claude_iterate.workspace import creation, metadata, settings_reader
-from claude_iterate.workspace.files import untrusted_files
-from claude_iterate.workspace.files.folders import explain_errors, new_folder
 from claude_iterate.workspace.layout import Layout, named_folders
 from claude_iterate.workspace.metadata import config_table, original_settings
 from claude_iterate.workspace.project import Project
@@ -115,9 +115,9 @@ def find(project: Project, name: str, scope: str | None = None) -> Template:
     names.check_name(name, "template")
     places = template_folders(project)
     for here, folder in places.items():
-        if scope in {None, here} and os.path.lexists(folder / name):
+        if scope in {None, here} and untrusted_files.exists(folder / name):
             return read(folder / name, here)
-    there = next((here for here, folder in places.items() if os.path.lexists(folder / name)), None)
+    there = next((here for here, folder in places.items() if untrusted_files.exists(folder / name)), None)
     if there is not None:
         raise TemplateProblem(
             f"There is no {scope} template {name}, only a {there} one.",
@@ -145,7 +145,7 @@ def read(folder: Path, scope: str) -> Template:
     """The template in this folder. Without `.template.json` it is nothing but its instructions."""
     path = folder / ABOUT
     with contextlib.suppress(OSError):
-        document = untrusted_files.read_json(path) if os.path.lexists(path) else {}
+        document = untrusted_files.read_json(path) if untrusted_files.exists(path) else {}
         if document is not None:
             return Template(folder, scope, document)
     return Template(folder, scope, {}, f"{path} is damaged: it cannot be read, or is not valid JSON.")
@@ -162,7 +162,7 @@ def save(layout: Layout, folder: Path, given: dict[str, Any], force: bool = Fals
     instructions = untrusted_files.read(layout.instructions, untrusted_files.LARGE)
     if instructions is None:
         raise TemplateProblem(f"Instructions not found. Run setup first: claude-iterate setup {layout.name}")
-    if os.path.lexists(folder) and not force:
+    if untrusted_files.exists(folder) and not force:
         raise TemplateProblem(
             f"Template already exists: {folder.name}", "Choose another name, or replace it with --force"
         )
@@ -170,10 +170,9 @@ def save(layout: Layout, folder: Path, given: dict[str, Any], force: bool = Fals
     carried, left_out = without_secrets(settings_reader.workspace_layer(found).values)
     with explain_errors(TemplateProblem, f"The template {folder.name!r} cannot be written", folder.parent):
         document = _document(folder, found.mode, carried, given)
-        for path in (folder, folder / INSTRUCTIONS, folder / ABOUT):
-            if path.is_symlink():
-                path.unlink()  # what it leads to is not ours to change
-        with contextlib.nullcontext(folder) if folder.is_dir() else new_folder(folder) as made:
+        if untrusted_files.is_folder(folder) is False:
+            untrusted_files.unlink(folder)  # a link: what it leads to is not ours to change
+        with contextlib.nullcontext(folder) if untrusted_files.is_folder(folder) else new_folder(folder) as made:
             untrusted_files.write_bytes(made / INSTRUCTIONS, instructions)
             untrusted_files.write_json(made / ABOUT, document)
             (made / "README.md").unlink(missing_ok=True)  # of the original, with the description before
@@ -205,7 +204,7 @@ def _holds_secret(value: Any) -> bool:
 
 def _document(folder: Path, mode: str, carried: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
     """The original's keys, and all settings. A replaced template keeps the descriptions that are not given again."""
-    before = read(folder, "").document if folder.is_dir() else {}
+    before = read(folder, "").document if untrusted_files.is_folder(folder) else {}
     usual = {"name": folder.name, "version": "1.0.0", "tags": [], "created": formats.moment(time.time())}
     kept = {key: before[key] for key in _KEPT if key in before}
     return usual | kept | given | {"mode": mode, "config": creation.as_tables(carried)}

@@ -214,7 +214,6 @@ def test_reset_wants_one_thing(typed: Type, project: Project, words: list[str]) 
 @pytest.mark.parametrize(
     ("place", "words"),
     [
-        ("workspaces_folder", ["clean", "w", "--no-archive"]),
         ("archive_folder", ["archive", "delete", "w"]),
         ("templates_folder", ["template", "delete", "w"]),
     ],

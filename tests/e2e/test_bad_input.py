@@ -124,7 +124,7 @@ def test_instructions_that_are_a_folder(loop: Loop) -> None:
     loop.layout.instructions.unlink()
     loop.layout.instructions.mkdir()
     done = untouched(loop, "run", "my-task")
-    assert (done.code, "INSTRUCTIONS.md is not a regular file" in done.err) == (1, True)
+    assert (done.code, "INSTRUCTIONS.md is a folder, not a file" in done.err) == (1, True)
     (task := loop.folder / "task").write_text("- one\n")
     refused = untouched(loop, "setup", "my-task", "--from", str(task), "--force")
     assert (refused.code, "Move it away" in refused.err) == (1, True)

@@ -242,13 +242,14 @@ def test_doctor_tells_which_sandboxes_work(loop: Loop) -> None:
 
 
 @needs_bwrap
-@pytest.mark.parametrize("linked", ["INSTRUCTIONS.md", "notes"])
+@pytest.mark.parametrize("linked", ["INSTRUCTIONS.md"])
 def test_no_link_brings_a_file_of_the_user_in(loop: Loop, linked: str) -> None:
     """Claude makes a link where claude-iterate reads for it: the run ends and says so; the file is in no prompt."""
     loop.make()
     secret = loop.home / "secret"
-    if linked == "notes":
+    if linked == "prompts":
         secret.mkdir()
+        (secret / "iteration.md").write_text("plover")
     else:
         secret.write_text("plover")
     path = loop.workspace / linked
@@ -258,7 +259,7 @@ def test_no_link_brings_a_file_of_the_user_in(loop: Loop, linked: str) -> None:
     closed(loop, deed)
     done = loop.run("-m", "3")
     assert done.code != 0
-    assert f"{path} leads out of the project" in done.err
+    assert f"{path} is a link; claude-iterate follows none inside a project" in done.err
     assert not (loop.folder / "agent" / "prompt-2").exists()
 
 

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.workspace import leftover_files
-from claude_iterate.workspace.files import untrusted_files
+from claude_iterate.system import untrusted_files
 from claude_iterate.workspace.layout import Layout
 
 DEAD = "4194303-abcd1234.tmp"
@@ -19,10 +18,10 @@ DEAD = "4194303-abcd1234.tmp"
 _WRITER = """
 import sys
 from pathlib import Path
-from claude_iterate.workspace.files import untrusted_files
+from claude_iterate.system import untrusted_files
 with untrusted_files.open_replacement(Path(sys.argv[1])) as file:
     file.write(b"new")
-    print(file.name, flush=True)
+    print(*Path(sys.argv[1]).parent.glob(".*.tmp"), flush=True)
     input()
 """
 
@@ -67,14 +66,14 @@ def test_what_a_killed_writer_left_is_found_and_removed(layout: Layout, writer: 
     writer.kill()
     assert untrusted_files.find_abandoned(layout.folder) == [writer.temporary]
     assert layout.metadata.read_text() == "old"
-    leftover_files.abandoned_in_workspace(layout, remove=True)
+    layout.abandoned(remove=True)
     assert not writer.temporary.exists()
 
 
 def test_what_a_living_writer_uses_is_left_alone(layout: Layout, writer: Writer) -> None:
     """Neither found nor removed; the writer then ends well."""
     untrusted_files.write_text(layout.metadata, "next")
-    assert leftover_files.abandoned_in_workspace(layout, remove=True) == []
+    assert layout.abandoned(remove=True) == []
     assert writer.temporary.exists()
     assert writer.finish() == 0
     assert layout.metadata.read_text() == "new"
@@ -83,7 +82,7 @@ def test_what_a_living_writer_uses_is_left_alone(layout: Layout, writer: Writer)
 _BUSY = """
 import sys
 from pathlib import Path
-from claude_iterate.workspace.files import untrusted_files
+from claude_iterate.system import untrusted_files
 for number in range(300):
     untrusted_files.write_text(Path(sys.argv[1]) / "file", str(number))
     untrusted_files.find_abandoned(Path(sys.argv[1]), remove=True)
@@ -119,8 +118,8 @@ def test_leftovers_of_a_workspace_are_found_and_removed(layout: Layout) -> None:
     gone = [layout.folder / f"..metadata.json.{DEAD}", layout.notes / f".1.md.{DEAD}"]
     for path in (kept, *gone):
         path.touch()
-    assert leftover_files.abandoned_in_workspace(layout) == gone
-    leftover_files.abandoned_in_workspace(layout, remove=True)
+    assert layout.abandoned() == gone
+    layout.abandoned(remove=True)
     assert [path.exists() for path in (kept, *gone)] == [True, False, False]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from claude_iterate.core.events import AssistantText, Entry, Event, IterationStarted
-from claude_iterate.workspace.files import untrusted_files
+from claude_iterate.system import untrusted_files
 from claude_iterate.workspace.journal_writer import JournalWriter
 
 
@@ -31,9 +31,9 @@ class Disk:
         return sync
 
     def _noting_replace(self, real: Any) -> Any:
-        def replace(old: Any, new: Any) -> None:
-            self._note("replace", new)
-            real(old, new)
+        def replace(old: Any, new: Any, **folders: int) -> None:
+            self._note("replace", os.readlink(f"/proc/self/fd/{folders['dst_dir_fd']}") + f"/{new}")
+            real(old, new, **folders)
 
         return replace
 

@@ -209,7 +209,8 @@ def test_nothing_is_written_through_links(layout: Layout, full: RunFolder) -> No
         True,
     )
     ((text, _),) = full.news(" during iteration 3")
-    assert text == "Deleted during iteration 3, and cannot be put back: prompts (a link leads its folder elsewhere)."
+    assert text.startswith("Deleted during iteration 3, and cannot be put back: prompts (")
+    assert "it is a link" in text
 
 
 @pytest.mark.parametrize("name", ["iteration.md", "loop/iteration.md"])
@@ -225,7 +226,7 @@ def test_nothing_is_read_through_links(layout: Layout, name: str) -> None:
         shutil.rmtree(layout.prompts)
         layout.prompts.symlink_to(private)
         place.remember()
-        raced = run_folder.KeptFile("prompts", mine, mine.parent)
+        raced = run_folder.KeptFile("prompts", mine)
         raced.remember()
         layout.prompts.unlink()
         assert (place.restore(deleted_by_us=True), mine.read_text(), raced.size) == (True, "mine", 0)

@@ -89,7 +89,7 @@ def test_two_files_in_one_scope_are_an_error(tmp_path: Path) -> None:
 def test_folder_instead_of_a_file_is_told(tmp_path: Path) -> None:
     """A folder with a settings file's name is not silently ignored."""
     (tmp_path / ".claude-iterate.toml").mkdir()
-    with pytest.raises(SettingsProblem, match="cannot be read"):
+    with pytest.raises(SettingsProblem, match="is a folder, not a file"):
         settings_reader.layers(tmp_path, environ(tmp_path))
 
 

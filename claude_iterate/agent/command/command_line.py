@@ -15,6 +15,7 @@ import msgspec
 
 from claude_iterate.core.settings.declared import ClaudeSettings
 from claude_iterate.errors import AgentProblem
+from claude_iterate.system import untrusted_files
 
 LARGEST_ARGUMENT = 100 * 1024
 """Linux refuses an argument of 128 KiB; a longer text goes through a file."""
@@ -176,15 +177,15 @@ def system_prompt_words(text: str, path: str) -> Iterator[list[str]]:
     file = Path(path)
     try:
         try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(data)
+            untrusted_files.make_folder(file.parent, parents=True)
+            untrusted_files.write_bytes(file, data)
         except OSError as error:
             what = f"A prompt too long for a command line cannot be written: {error.strerror} ({file})."
             raise AgentProblem(what, "Check permissions and free space.") from error
         yield ["--append-system-prompt-file", path]
     finally:
         with contextlib.suppress(OSError):
-            file.unlink()
+            untrusted_files.unlink(file)
 
 
 def claude_environment(environ: Mapping[str, str], claude: ClaudeSettings) -> dict[str, str]:

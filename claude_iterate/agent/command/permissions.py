@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import msgspec
 
 from claude_iterate.agent.command.command_line import SKIP, claude_environment, decides_permissions
 from claude_iterate.core.settings.declared import ClaudeSettings
+from claude_iterate.system import untrusted_files
 
 EVERYTHING = "bypassPermissions"
 _MANAGED = (
@@ -52,7 +52,7 @@ def read_permissions(claude: ClaudeSettings, environ: Mapping[str, str], root: P
         decides_permissions(claude) or any(map(_decides, files.values())),
         any(modes.values()),
         _find_unrestricted(claude, modes),
-        next((str(path) for path in own if path.is_file()), ""),
+        next((str(path) for path in own if untrusted_files.is_file(path)), ""),
         any(_has_login(files[path]) for path in of_project),
     )
 
@@ -74,8 +74,9 @@ def _has_login(document: dict[str, Any]) -> bool:
 
 def _own_settings(environ: Mapping[str, str], root: Path) -> list[Path]:
     if environ.get("CLAUDE_CONFIG_DIR"):
-        return [root / environ["CLAUDE_CONFIG_DIR"] / "settings.json"]
-    return [Path(environ["HOME"], ".claude", "settings.json")] if environ.get("HOME") else []
+        return [untrusted_files.settle(root / environ["CLAUDE_CONFIG_DIR"] / "settings.json", root)]
+    home = environ.get("HOME")
+    return [untrusted_files.settle(Path(home, ".claude", "settings.json"), root)] if home else []
 
 
 def _decides(document: dict[str, Any]) -> bool:
@@ -92,7 +93,6 @@ def _rules(document: dict[str, Any]) -> dict[str, Any]:
 
 def _document(path: Path) -> dict[str, Any]:
     try:
-        document = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        return untrusted_files.read_json(path) or {}
+    except OSError:
         return {}
-    return document if isinstance(document, dict) else {}

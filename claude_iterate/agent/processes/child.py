@@ -24,7 +24,7 @@ from claude_iterate.agent.command.sandbox import Command
 from claude_iterate.agent.protocol.framing import LineFramer
 from claude_iterate.core.events import Event
 from claude_iterate.errors import AgentProblem, ExpectedError, WorkspaceProblem
-from claude_iterate.system import processes, signals
+from claude_iterate.system import processes, signals, untrusted_files
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -234,7 +234,8 @@ class Recording(io.FileIO):
     file says so. Unbuffered, and for the user alone: secrets are in it."""
 
     def __init__(self, path: str, largest: int = LARGEST_RECORDING) -> None:
-        super().__init__(path, "wb", opener=lambda path, flags: os.open(path, flags, 0o600))
+        untrusted_files.unlink(path, missing_ok=True)
+        super().__init__(untrusted_files.open_handle(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
         self._room = largest
 
     def write(self, data: ReadableBuffer, /) -> int:

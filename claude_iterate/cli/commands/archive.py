@@ -16,9 +16,9 @@ from claude_iterate.core import names
 from claude_iterate.core.formats import moment, plural, size
 from claude_iterate.core.tones import state_words
 from claude_iterate.project.worktrees import Remains, remains_of
+from claude_iterate.system.untrusted_files import remove
 from claude_iterate.text import local_times
 from claude_iterate.workspace import archives, journal_reader
-from claude_iterate.workspace.files.folders import remove
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import run_lock

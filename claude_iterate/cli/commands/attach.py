@@ -19,7 +19,7 @@ from claude_iterate.core.state.condition import recorded_settings
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.operations.playback import AttachedRun, find_run, recorded_console
 from claude_iterate.sinks.console import Console
-from claude_iterate.system import signals, terminals
+from claude_iterate.system import signals, terminals, untrusted_files
 from claude_iterate.text.run_lines import how_to_look
 from claude_iterate.workspace import journal_reader
 from claude_iterate.workspace.layout import Layout
@@ -126,7 +126,7 @@ class AttachedTerminal:
 
     def _report_killed(self) -> int:
         name, folder, started = self._layout.name, self._layout.folder, self._run.started
-        if not folder.is_dir():
+        if not untrusted_files.is_folder(folder):
             output.warn(f"The run of {name} ended: its folder is gone, and its record with it: {folder}")
             output.note(f"  See what there is: {shlex.join((*self._invocation.program, 'list'))}")
             return KILLED

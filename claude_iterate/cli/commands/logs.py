@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 import time
@@ -18,6 +19,7 @@ from claude_iterate.core.redact import LineCleaner, Redactor
 from claude_iterate.core.sanitize import sanitize_json
 from claude_iterate.core.tones import state_words
 from claude_iterate.errors import WorkspaceProblem
+from claude_iterate.system import untrusted_files
 from claude_iterate.text import local_times
 from claude_iterate.text.run_lines import describe_damage
 from claude_iterate.views import run_view
@@ -26,6 +28,7 @@ from claude_iterate.workspace.journal_reader import JournalFollower
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import run_lock
 
+_LONGEST = 1 << 20
 _PAUSE = 0.2
 """Seconds between two looks at a file that is followed."""
 
@@ -64,10 +67,11 @@ def command(invocation: Invocation, name: str, follow: bool, run: str | None, li
 
 def _print_log(layout: Layout, run: str | None, lines: int | None, clean: Callable[[str], str]) -> None:
     path = run_view.log_of(layout, run)
-    if path is None or not path.is_file():
+    if path is None or not untrusted_files.is_file(path):
         raise _no_log(layout, run)
-    with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
-        cleaned = map(clean, file)
+    with io.TextIOWrapper(untrusted_files.open_file(path), "utf-8", "replace", newline="\n") as file:
+        pieces = iter(lambda: file.readline(_LONGEST), "")  # a line that never ends is printed in pieces
+        cleaned = map(clean, pieces)
         for line in cleaned if lines is None else deque(cleaned, maxlen=lines):
             output.part(output.sanitize(line))
 
@@ -108,7 +112,7 @@ def _follow(layout: Layout, run: str | None, lines: int | None, clean: Callable[
     while True:
         holder = run_lock.holder(layout.lock)  # asked before reading, so that the last lines are not missed
         if run is None and holder is not None:
-            run = holder.run if layout.journal(holder.run).is_file() else None
+            run = holder.run if untrusted_files.is_file(layout.journal(holder.run)) else None
         elif run is None:
             run = run_view.last_run(layout)
         over = holder is None or (run is not None and not holder.runs(run))
@@ -134,9 +138,9 @@ def _follow(layout: Layout, run: str | None, lines: int | None, clean: Callable[
 
 def _start(path: Path, lines: int | None) -> int:
     """Where the last `lines` lines begin."""
-    if lines is None or not path.is_file():
+    if lines is None or not untrusted_files.is_file(path):
         return 0
-    with path.open("rb") as file:
+    with untrusted_files.open_file(path) as file:
         kept = deque(file, maxlen=lines)
         return file.tell() - sum(map(len, kept))
 
@@ -147,7 +151,7 @@ def _read_text(path: Path, offset: int, clean: Callable[[str], str]) -> Callable
     def read_new(final: bool) -> Iterable[str]:
         nonlocal offset
         try:
-            with path.open("rb") as file:
+            with untrusted_files.open_file(path) as file:
                 file.seek(offset)
                 data = file.read()
         except FileNotFoundError:

@@ -88,10 +88,10 @@ def command(
     else:
         pace = 0.0, 0.0
     if svg is not None:
-        with output.output_file(Path(svg), "--svg") as file:
+        with output.output_file(Path(svg), "--svg", invocation.project.root) as file:
             file.write(shown.draw().encode("utf-8", "replace"))
     elif cast is not None:
-        with output.output_file(Path(cast), "--cast") as file:
+        with output.output_file(Path(cast), "--cast", invocation.project.root) as file:
             shown.record(file, *pace)
     else:
         shown.play(sys.stdout, *pace, invocation.color)

@@ -62,7 +62,7 @@ def command(invocation: Invocation, name: str, run: str | None, target: str | No
         output.part(text)
         return
     path = Path(target) if target is not None else layout.folder / f"report-{report.run.id}{_ENDS[form]}"
-    with output.output_file(path, "-o") as file:
+    with output.output_file(path, "-o", invocation.project.root) as file:
         file.write(text.encode("utf-8", "backslashreplace"))
     output.success(f"Wrote {near(path)}")
     if opens and not webbrowser.open(path.resolve().as_uri()):

@@ -18,6 +18,7 @@ from claude_iterate.engine.run_request import RunRequest
 from claude_iterate.errors import AgentProblem, UsageProblem, WorkspaceProblem
 from claude_iterate.operations import instructions, user
 from claude_iterate.operations.project_commands import propose_commands
+from claude_iterate.system import untrusted_files
 from claude_iterate.text.ending_lines import next_run
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.layout import Layout
@@ -67,7 +68,7 @@ def init(invocation: Invocation, /, name: str, mode: str | None, force: bool, **
         user.ask_or_advise(project, layout, TerminalUser(), asks=True)
         plan = next_run(metadata.read(layout.metadata).mode, project.settings_for(layout).settings)
         output.note(f"  {plan[:1].upper()}{plan[1:]}")
-        output.note(f"Next: claude-iterate {'run' if layout.instructions.exists() else 'setup'} {name}")
+        output.note(f"Next: claude-iterate {'run' if untrusted_files.exists(layout.instructions) else 'setup'} {name}")
 
 
 @options.command("setup", name_required=True)
@@ -127,7 +128,7 @@ def setup(
         asked = run_options.run_request(invocation, "setup", dry_run=dry_run)
         layout, size = _compose(project, name, layout, asked, goal, mode, settings)
     else:
-        text = _read_instructions(name, source, before)
+        text = _read_instructions(name, source, before, project.root)
         _refuse_to_replace(name, layout, before, force, f" --from {source}" if source else "")
         if text is None:
             output.note("Nothing was saved, so nothing was written.")
@@ -218,12 +219,14 @@ def _refuse_to_replace(name: str, layout: Layout | None, before: bytes | None, f
         )
 
 
-def _read_instructions(name: str, source: str | None, before: bytes | None) -> bytes | None:
+def _read_instructions(name: str, source: str | None, before: bytes | None, root: Path) -> bytes | None:
     """The instructions, or None when the user saved nothing. Bad input is a UsageProblem."""
     where = f"The instructions in {source}"
     if source is not None and source != "-":
         try:
-            with Path(source).open("rb") as file:
+            path = untrusted_files.settle(source, root)
+            is_inside = path.is_relative_to(root)  # elsewhere it may be anything, such as a pipe of the shell
+            with untrusted_files.open_file(path) if is_inside else Path(source).open("rb") as file:
                 data = file.read(LARGEST + 1)
         except (OSError, ValueError) as error:
             said = error.strerror if isinstance(error, OSError) else str(error)
@@ -265,7 +268,7 @@ def _open_editor(before: bytes | None) -> bytes | None:
 
 def _restore_metadata(project: Project, layout: Layout | None, mode: str | None) -> None:
     """A folder that lost its .metadata.json, for example to an agent's `rm -rf`, becomes a workspace again."""
-    if layout is not None and not layout.metadata.exists():
+    if layout is not None and not untrusted_files.exists(layout.metadata):
         project.create(layout.name, mode, force=True)
         output.note(f"{layout.folder} had no .metadata.json; it has a new one.")
 

@@ -13,9 +13,9 @@ from claude_iterate.cli.output import printable
 from claude_iterate.core.formats import head, plain, plural
 from claude_iterate.core.redact import mask_setting
 from claude_iterate.errors import SettingsProblem
+from claude_iterate.system.untrusted_files import remove
 from claude_iterate.views.settings_view import as_words
 from claude_iterate.workspace import templates
-from claude_iterate.workspace.files.folders import remove
 
 _SHOWN_LINES = 10
 _offered = completion.words(lambda context: templates.list_names(completion.project_of(context)))

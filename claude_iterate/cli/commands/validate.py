@@ -11,8 +11,8 @@ from claude_iterate.core.events import OneOffCallFinished
 from claude_iterate.core.formats import join_names
 from claude_iterate.core.reports import validation
 from claude_iterate.operations.launch import launch
+from claude_iterate.system import untrusted_files
 from claude_iterate.system.files import near
-from claude_iterate.workspace.files import untrusted_files
 
 _MEANING = {
     validation.READY: "Claude can work from these instructions.",

@@ -16,9 +16,9 @@ from claude_iterate.core.tones import CHANGED
 from claude_iterate.engine.prompt_texts import read_instructions
 from claude_iterate.errors import UsageProblem
 from claude_iterate.operations.launch import launch
+from claude_iterate.system import untrusted_files
 from claude_iterate.views import documents
 from claude_iterate.views.story import EvidenceView, RunRecords
-from claude_iterate.workspace.files import untrusted_files
 from claude_iterate.workspace.layout import Layout
 
 
@@ -66,17 +66,18 @@ def command(invocation: Invocation, /, name: str, report_path: str | None, show_
 
 def _report_path(layout: Layout, given: str, dry_run: bool) -> str:
     """Where the report goes: a relative path stays in the workspace, and none may name what is used otherwise."""
-    folder = layout.folder.resolve()
-    path = (folder / given).resolve()
+    folder = layout.folder
+    path = untrusted_files.settle(folder / given, folder, layout.root)
     relative = path.relative_to(folder) if path.is_relative_to(folder) else None
     if relative is None and not Path(given).is_absolute():
         raise UsageProblem(
             f"--report-path {given} leads out of the workspace.", "Give an absolute path to write there."
         )
-    if path.is_dir() or (relative is not None and (not relative.parts or relative.parts[0].lower() in OWN_FILES)):
+    is_ours = relative is not None and (not relative.parts or relative.parts[0].lower() in OWN_FILES)
+    if is_ours or untrusted_files.is_folder(path):
         raise UsageProblem(f"--report-path {given} is used for something else.", "Choose another name.")
     if not dry_run:  # which has its report in its own copy of the workspace
-        path.parent.mkdir(parents=True, exist_ok=True)
+        untrusted_files.make_folder(path.parent, parents=True)
     return str(path)
 
 

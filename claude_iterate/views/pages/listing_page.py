@@ -11,11 +11,11 @@ from claude_iterate.core.formats import cost, plural
 from claude_iterate.core.rules.next_steps import KILLED
 from claude_iterate.core.state.condition import items_done
 from claude_iterate.core.tones import state_words, tone
+from claude_iterate.system.restorable_file import version
 from claude_iterate.text import local_times
 from claude_iterate.views.pages.drawn_page import Drawn, panel
 from claude_iterate.views.watched_workspace import Seen, WatchedWorkspace, cost_so_far, iteration
 from claude_iterate.views.workspace_view import WorkspaceRow, listing
-from claude_iterate.workspace.files.restorable_file import version
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.project import Project
 from claude_iterate.workspace.run_folder import run_lock

@@ -14,6 +14,8 @@ from msgspec.structs import replace
 from claude_iterate.core.formats import duration
 from claude_iterate.core.redact import Redactor
 from claude_iterate.core.state.condition import items_done
+from claude_iterate.system import untrusted_files
+from claude_iterate.system.restorable_file import version
 from claude_iterate.text.run_lines import describe_damage
 from claude_iterate.views import watched_workspace
 from claude_iterate.views.history_view import history_of
@@ -22,7 +24,6 @@ from claude_iterate.views.pages.drawn_page import Drawn, panel
 from claude_iterate.views.run_view import short_id
 from claude_iterate.views.story import Happening, Story
 from claude_iterate.views.watched_workspace import Seen, WatchedWorkspace
-from claude_iterate.workspace.files.restorable_file import version
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.run_folder import notes
 
@@ -84,7 +85,7 @@ class WatchedRun:
 def _read_end(path: Path) -> str:
     """The last lines of a log, however long it is."""
     try:
-        with path.open("rb") as file:
+        with untrusted_files.open_file(path) as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - _LOG))
             data = file.read(_LOG)

@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.workspace.files import folders, untrusted_files
+from claude_iterate.system import file_errors, untrusted_files
 from claude_iterate.workspace.layout import Layout
 
 VERBS = ("pause", "resume", "stop", "skip", "reboot", "retry")
@@ -46,7 +46,7 @@ def post(layout: Layout, run: str, verb: str, now: bool = False, **more: str | f
     """Write a request; returns its name. `more`: what a `hold` says."""
     words = {"run": run, "verb": verb, "now": now, "pid": os.getpid(), **more}
     identity = f"{time.time_ns():020d}-{verb}-{os.urandom(3).hex()}.json"
-    with folders.explain_errors(WorkspaceProblem, "The request cannot be written", layout.control):
+    with file_errors.explain_errors(WorkspaceProblem, "The request cannot be written", layout.control):
         untrusted_files.make_folder(layout.control)
         untrusted_files.write_json(layout.control / identity, words)
     return identity
@@ -54,7 +54,7 @@ def post(layout: Layout, run: str, verb: str, now: bool = False, **more: str | f
 
 def is_taken(layout: Layout, identity: str) -> bool:
     """True when the runner has taken the request, or a command has withdrawn it."""
-    return not os.path.lexists(layout.control / identity)
+    return not untrusted_files.exists(layout.control / identity)
 
 
 def take_answer(layout: Layout, identity: str) -> str:
@@ -62,14 +62,14 @@ def take_answer(layout: Layout, identity: str) -> str:
     path = layout.control / _answer_name(identity)
     said = untrusted_files.read(path, _LARGEST) or b""
     with contextlib.suppress(OSError):
-        path.unlink()
+        untrusted_files.unlink(path)
     return said.decode("utf-8", "replace")
 
 
 def withdraw(layout: Layout, identity: str) -> bool:
     """Withdraw a request; False when the runner has already taken it."""
     try:
-        (layout.control / identity).unlink()
+        untrusted_files.unlink(layout.control / identity)
     except OSError:
         return False
     return True
@@ -87,7 +87,7 @@ class RequestFolder:
             # Answers of earlier runs that no command fetched.
             if _ANSWER.fullmatch(name):
                 with contextlib.suppress(OSError):
-                    (self._folder / name).unlink()
+                    untrusted_files.unlink(self._folder / name)
 
     def take(self, reply: Callable[[Request], str]) -> Iterator[Request | str]:
         """What came since the last call, oldest first: requests, each answered with `reply` just before it is yielded,
@@ -107,23 +107,23 @@ class RequestFolder:
         found = self._read(path)
         said = path.with_name(_answer_name(path.name))
         if isinstance(found, Request):
-            # The request counts even if the answer cannot be written. "x": never through a link.
-            with contextlib.suppress(OSError), said.open("x", encoding="utf-8") as file:
-                file.write(reply(found))
+            # The request counts even if the answer cannot be written.
+            with contextlib.suppress(OSError):
+                untrusted_files.write_new(said, reply(found))
         try:
-            path.unlink()
+            untrusted_files.unlink(path)
         except OSError as error:
             # It would be carried out again and again, so it is not carried out at all.
             self._ignored.add(path.name)
             with contextlib.suppress(OSError):
-                said.unlink()
+                untrusted_files.unlink(said)
             return f"it cannot be removed: {error.strerror}"
         return found
 
     def _read(self, path: Path) -> Request | str:
         """The request, or why it is not one."""
         try:
-            if not path.is_file() or path.is_symlink():
+            if not untrusted_files.is_file(path):
                 return "it is not a plain file"
             found = untrusted_files.look(path, _LARGEST)
             if not found.whole:

@@ -12,6 +12,7 @@ import msgspec
 
 from claude_iterate.core.events.enums import Point
 from claude_iterate.core.names import nearest
+from claude_iterate.system import untrusted_files
 
 PROJECT, WORKSPACE = "project", "workspace"
 POINTS = (Point.STARTED, Point.NEXT_ITERATION, Point.ITERATION_FINISHED, Point.FINISHED)
@@ -40,19 +41,22 @@ def find(root: Path, workspace: Path | None) -> list[HookFile]:
     """All files that are hooks or look like one, by point, the project's first. A missing file is no hook."""
     places = folders(root, workspace)
     found = [
-        _examine(point, scope, folder / point, root, workspace)
+        _examine(point, scope, folder / point, root)
         for point in POINTS
         for scope, folder in places
-        if os.path.lexists(folder / point)
+        if untrusted_files.exists(folder / point)
     ]
     return [*found, *(file for scope, folder in places for file in _misnamed(scope, folder, root))]
 
 
 def _misnamed(scope: str, folder: Path, root: Path) -> Iterator[HookFile]:
     """Programs with nearly the name of a point that has no hook here: `iteration_finish`, `finished.sh`."""
-    for path in sorted(folder.glob("*")):
+    if untrusted_files.is_folder(folder) is False:
+        shown = _display_path(folder, root)
+        yield HookFile(POINTS[0], scope, folder, shown, f"it is {untrusted_files.NOT_A_FOLDER}", f"rm {shown}")
+    for path in untrusted_files.find(folder, "*"):
         point = next(iter(nearest(path.stem, POINTS)), "")
-        if point and path.suffix in _OF_PROGRAMS and not os.path.lexists(folder / point):
+        if point and path.suffix in _OF_PROGRAMS and not untrusted_files.exists(folder / point):
             shown, right = _display_path(path, root), _display_path(folder / point, root)
             yield HookFile(Point(point), scope, path, shown, f"its name is not {point}", f"mv {shown} {right}")
 
@@ -60,7 +64,7 @@ def _misnamed(scope: str, folder: Path, root: Path) -> Iterator[HookFile]:
 def digest(path: Path) -> str:
     """Names what the file holds; empty when it cannot be read."""
     try:
-        with path.open("rb") as file:
+        with untrusted_files.open_file(path) as file:
             return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=8)).hexdigest()
     except OSError:
         return ""
@@ -70,22 +74,18 @@ def _display_path(path: Path, root: Path) -> str:
     return os.path.relpath(path, root) if path.is_relative_to(root) else str(path)
 
 
-def _examine(point: Point, scope: str, path: Path, root: Path, workspace: Path | None) -> HookFile:
+def _examine(point: Point, scope: str, path: Path, root: Path) -> HookFile:
     shown = _display_path(path, root)
-    problem, fix = _problem(path, [root, *([workspace] if workspace is not None else [])], shown)
+    problem, fix = _problem(path, shown)
     return HookFile(point, scope, path, shown, problem, fix, "" if problem else digest(path))
 
 
-def _problem(path: Path, homes: list[Path], shown: str) -> tuple[str, str]:
-    real = Path(os.path.realpath(path))
-    if not any(real.is_relative_to(os.path.realpath(home)) for home in homes):
-        return f"it is a link out of the project, to {real}", "Copy the program there, or write a script that calls it."
-    try:
-        mode = real.stat().st_mode
-    except OSError as error:
-        return f"it cannot be read: {error.strerror}", "Correct the link, or delete it."
-    if not stat.S_ISREG(mode):
+def _problem(path: Path, shown: str) -> tuple[str, str]:
+    about = untrusted_files.status(path)
+    if about is not None and stat.S_ISLNK(about.st_mode):
+        return "it is a link", "Copy the program there, or write a script that calls it."
+    if about is None or not stat.S_ISREG(about.st_mode):
         return "it is not a file", "A hook is one executable file."
-    if not os.access(real, os.X_OK):
+    if not os.access(path, os.X_OK):
         return "it is not executable", f"chmod +x {shown}"
     return "", ""

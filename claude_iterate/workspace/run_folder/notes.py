@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
-from claude_iterate.workspace.files import folders, untrusted_files
+from claude_iterate.system import file_errors, untrusted_files
 from claude_iterate.workspace.layout import Layout
 
 LARGEST = 1024 * 1024
@@ -44,7 +43,7 @@ def add(layout: Layout, text: str) -> str:
     name = f"{time.time_ns():020d}-{os.urandom(3).hex()}.md"
     if problem := trouble(layout):
         raise WorkspaceProblem(f"The note would not be read: {problem}.", f"Move it out of {layout.folder}")
-    with folders.explain_errors(WorkspaceProblem, "The note cannot be written", layout.notes):
+    with file_errors.explain_errors(WorkspaceProblem, "The note cannot be written", layout.notes):
         untrusted_files.make_folder(layout.notes)
         untrusted_files.write_bytes(layout.notes / name, data + b"\n")
     return name
@@ -63,13 +62,7 @@ def names(layout: Layout) -> list[str]:
     if untrusted_files.is_folder(layout.notes) is None or trouble(layout):
         return []
     found = (name for name in untrusted_files.names_in(layout.notes) if name.endswith(".md") and name[0] != ".")
-    return [name for name in found if _is_plain(layout.notes / name)]
-
-
-def _is_plain(path: Path) -> bool:
-    with contextlib.suppress(OSError):  # it is gone by now, or its folder can be listed and nothing else
-        return stat.S_ISREG(path.lstat().st_mode)
-    return False
+    return [name for name in found if untrusted_files.is_file(layout.notes / name)]
 
 
 def pending_notes(layout: Layout) -> list[Note]:
@@ -90,10 +83,9 @@ def mark_delivered(layout: Layout, shown: Iterable[str]) -> None:
     """Move the notes that reached their iteration. One that cannot be moved is delivered again."""
     for name in shown:
         with contextlib.suppress(OSError):
-            # Neither folder may lead out of the workspace: we must not move or replace files elsewhere.
             untrusted_files.make_folder(layout.notes)
             untrusted_files.make_folder(layout.notes / DELIVERED)
-            (layout.notes / name).rename(layout.notes / DELIVERED / name)
+            untrusted_files.rename(layout.notes / name, layout.notes / DELIVERED / name)
 
 
 def _text(path: Path) -> str:

@@ -8,7 +8,6 @@ them is not, and an edit is left as it is.
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import shlex
 import stat
@@ -16,9 +15,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from claude_iterate.errors import WorkspaceProblem
+from claude_iterate.system import untrusted_files
+from claude_iterate.system.restorable_file import Version, identity_of, version
 from claude_iterate.workspace import metadata, plan_file
-from claude_iterate.workspace.files import untrusted_files
-from claude_iterate.workspace.files.restorable_file import Version, identity_of, version
 from claude_iterate.workspace.layout import PROJECT_FILES, Layout
 from claude_iterate.workspace.run_folder import hook_files, notes
 from claude_iterate.workspace.run_folder.run_lock import RunLock
@@ -50,7 +49,6 @@ class RunFolder:
         self._run = run
         self._held = held
         self.identity = identity_of(layout.folder)
-        self._real = Path(os.path.realpath(layout.folder))
         self._created = _creation_moment(layout)
         self._files = UserFiles(layout, prompts, works_off_plan, writes_instructions)
         self._put_back: list[str] = []
@@ -106,7 +104,8 @@ class RunFolder:
 
     def last_prompt(self) -> str:
         """The newest prompt of an iteration that is still there: it has the text of the instructions."""
-        return max((str(path) for path in (self._layout.runs / self._run / "raw").glob("[0-9]*.prompt.md")), default="")
+        sent = untrusted_files.find(self._layout.runs / self._run / "raw", "[0-9]*.prompt.md")
+        return str(sent[-1]) if sent else ""
 
     def note(self, what: str) -> None:
         """This was deleted or replaced, and is there again."""
@@ -144,17 +143,19 @@ class RunFolder:
     def _make_again(self) -> None:
         """The folder, if it was deleted and not moved, and if no link leads its name elsewhere now. One that has no
         metadata was made by Claude, who wrote a report into it, or by the run."""
-        there = Path(os.path.realpath(self._layout.folder)) == self._real and self._layout.project.is_dir()
-        if not there or not self._held.is_folder_deleted() or os.path.lexists(self._layout.metadata):
+        there = untrusted_files.is_folder(self._layout.project)
+        if not there or not self._held.is_folder_deleted() or untrusted_files.exists(self._layout.metadata):
             return
         with contextlib.suppress(OSError):
-            self._real.mkdir(parents=True, exist_ok=True)
+            untrusted_files.make_folder(self._layout.folder, parents=True)
             if self._held.lock_folder():
                 self.identity = identity_of(self._layout.folder)
                 self._put_back = [WORKSPACE]
 
     def _against_git(self) -> str:
-        if not any((folder / ".git").exists() for folder in (self._layout.root, *self._layout.root.parents)):
+        if not any(
+            untrusted_files.exists(folder / ".git") for folder in (self._layout.root, *self._layout.root.parents)
+        ):
             return ""
         folder = shlex.quote(str(self._layout.folder))
         ours = "runs .lock .status.json 'iterate-*.log'"
@@ -162,7 +163,7 @@ class RunFolder:
 
     def _is_ours(self) -> bool:
         """The folder has the journal of this run, or is the same workspace by the moment at which it was made."""
-        if self._layout.journal(self._run).is_file():
+        if untrusted_files.is_file(self._layout.journal(self._run)):
             return True
         return bool(self._created) and _creation_moment(self._layout) == self._created
 
@@ -187,7 +188,7 @@ class UserFiles:
     ) -> None:
         self._layout = layout
         self._prompts = prompts
-        self._inside = [Path(os.path.realpath(place)) for place in (layout.project, layout.folder)]
+        self._inside = (layout.project, layout.folder)
         self._works_off_plan = works_off_plan
         self._writes_instructions = writes_instructions
         self._agents = {layout.todo}
@@ -202,10 +203,9 @@ class UserFiles:
             self._agents.update(plan_file.paths(self._layout))
         held = sum(file.size for file in self._known.values())
         for label, path in self._list_files():
-            if path not in self._known and os.path.lexists(path):
-                file = KeptFile(label, path, Path(os.path.realpath(path.parent)))
-                if any(file.folder.is_relative_to(place) for place in self._inside):
-                    self._known[path] = file
+            is_inside = any(path.is_relative_to(place) for place in self._inside)
+            if path not in self._known and is_inside and untrusted_files.exists(path):
+                self._known[path] = KeptFile(label, path)
             if path in self._known:
                 file = self._known[path]
                 held -= file.size
@@ -220,7 +220,7 @@ class UserFiles:
         """Put back what was deleted, and say what. `swept`: more was deleted with it."""
         delivered = self._layout.notes / notes.DELIVERED
         for path, file in list(self._known.items()):
-            if file.label == NOTES and (delivered / path.name).exists():
+            if file.label == NOTES and untrusted_files.exists(delivered / path.name):
                 del self._known[path]
         deleted = {path: file for path, file in self._known.items() if file.is_deleted}
         if not swept and not deleted.keys() - self._agents:
@@ -247,7 +247,7 @@ class UserFiles:
         yield ".gitignore", layout.folder / ".gitignore"
         yield PROMPTS, layout.status_instructions
         for folder in self._prompts:
-            for path in (*folder.glob("*.md"), *folder.glob("*/*.md")):
+            for path in (*untrusted_files.find(folder, "*.md"), *untrusted_files.find(folder, "*/*.md")):
                 yield PROMPTS, path
         for _, folder in hook_files.folders(layout.project, layout.folder):
             for point in hook_files.POINTS:
@@ -259,12 +259,10 @@ class UserFiles:
 
 
 class KeptFile:
-    """One file in `folder`, which is a real path: where a link leads elsewhere now, nothing is read or written. `label`
-    is what it is called in messages."""
+    """One file. `label` is what it is called in messages."""
 
-    def __init__(self, label: str, path: Path, folder: Path) -> None:
+    def __init__(self, label: str, path: Path) -> None:
         self.label = label
-        self.folder = folder
         self._path = path
         self._version: Version | None = None
         self._data: bytes | None = None
@@ -279,30 +277,22 @@ class KeptFile:
         """Take the file as it is now, up to `most` bytes. One that is gone, or that has no text any more, stays as it
         was: first emptied and then deleted is deleted, too."""
         now = version(self._path)
-        if now in (None, self._version) or self._is_led_elsewhere:
+        if now in (None, self._version):
             return
         before, self._version, self._data = self._data, now, None
-        with contextlib.suppress(OSError):
-            mode = stat.S_IMODE(self._path.lstat().st_mode)
-            found = untrusted_files.look(self._path, most, links=False)
-            if found.whole and not self._is_led_elsewhere:
-                self._data, self._mode = found.data if found.data.strip() else before or found.data, mode
+        about, data = untrusted_files.status(self._path), untrusted_files.read(self._path, most)
+        if about is not None and data is not None:
+            self._data, self._mode = data if data.strip() else before or data, stat.S_IMODE(about.st_mode)
 
     @property
     def is_deleted(self) -> bool:
         """True for a file that was there, and whose name leads to nothing now."""
-        return self._data is not None and not os.path.lexists(self._path)
+        return self._data is not None and not untrusted_files.exists(self._path)
 
     def put_back(self) -> None:
         """Write the file with the mode that it had, and its folder where that is gone, too. An OSError says why not."""
-        if self._is_led_elsewhere:
-            raise OSError(errno.ELOOP, "a link leads its folder elsewhere", str(self._path))
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with untrusted_files.open_replacement(self.folder / self._path.name, private=True, follow=False) as file:
+        untrusted_files.make_folder(self._path.parent, parents=True)
+        with untrusted_files.open_replacement(self._path, private=True) as file:
             file.write(self._data or b"")
             os.fchmod(file.fileno(), self._mode)
         self._version = version(self._path)
-
-    @property
-    def _is_led_elsewhere(self) -> bool:
-        return Path(os.path.realpath(self._path.parent)) != self.folder

@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -23,12 +23,11 @@ from msgspec.structs import replace
 from claude_iterate.core import formats
 from claude_iterate.core.events import RunStarted
 from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.system import processes
+from claude_iterate.system import processes, untrusted_files
+from claude_iterate.system.file_errors import explain_write_errors
 from claude_iterate.system.files import try_lock, unlock
+from claude_iterate.system.restorable_file import identity_of
 from claude_iterate.workspace import journal_reader
-from claude_iterate.workspace.files import untrusted_files
-from claude_iterate.workspace.files.folders import explain_write_errors
-from claude_iterate.workspace.files.restorable_file import identity_of
 from claude_iterate.workspace.layout import Layout
 
 _RETRY_FOR = 0.5
@@ -75,7 +74,7 @@ class RunLock:
     def lock_folder(self) -> bool:
         """Lock the folder that has the name now; False while another process has it, or when it is gone."""
         try:
-            handle = os.open(self._path.parent, os.O_RDONLY | os.O_DIRECTORY)
+            handle = untrusted_files.open_folder(self._path.parent)
         except PermissionError:
             return True  # it may be written and not be read: the lock of the file must do
         except OSError:
@@ -152,12 +151,13 @@ def refuse_if_held(path: Path, name: str) -> None:
 def holder(path: Path) -> Holder | None:
     """Who runs this workspace now; None when it is not running. Takes the locks shared for an instant, so that readers
     do not block each other. Nothing is known of a holder that cannot be named."""
-    return _named_holder(path) if _is_locked(path.parent) or _is_locked(path) else None
+    is_locked = _is_locked(untrusted_files.open_folder, path.parent) or _is_locked(untrusted_files.open_handle, path)
+    return _named_holder(path) if is_locked else None
 
 
-def _is_locked(path: Path) -> bool:
+def _is_locked(opened: Callable[[Path], int], path: Path) -> bool:
     try:
-        handle = os.open(path, os.O_RDONLY)
+        handle = opened(path)
     except OSError:
         return False
     try:
@@ -167,15 +167,12 @@ def _is_locked(path: Path) -> bool:
 
 
 def _open_file(path: Path) -> int:
-    """A link in its place is not ours: to write through it would change another file."""
-    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+    """What is no file in its place, such as a link or a pipe, is not ours."""
     try:
-        return os.open(path, flags, 0o644)
-    except OSError:
-        if not path.is_symlink():
-            raise
-        path.unlink()
-        return os.open(path, flags, 0o644)
+        return untrusted_files.open_handle(path, os.O_RDWR | os.O_CREAT, 0o644)
+    except untrusted_files.NotAFile:
+        untrusted_files.unlink(path)
+        return untrusted_files.open_handle(path, os.O_RDWR | os.O_CREAT, 0o644)
 
 
 def _acquire(handle: int, path: Path, needed: bool = False) -> bool:
@@ -232,7 +229,7 @@ def living_runner(folder: Path) -> Holder | None:
     layout = Layout(folder, folder)
     for run in reversed(layout.run_ids()):
         path = layout.journal(run)
-        entry = next(journal_reader.read(path), None) if path.is_file() else None
+        entry = next(journal_reader.read(path), None) if untrusted_files.is_file(path) else None
         if entry is None or not isinstance(about := entry.event, RunStarted):
             continue
         is_of_this_folder = os.path.realpath(Path(about.log).parent) == os.path.realpath(folder)

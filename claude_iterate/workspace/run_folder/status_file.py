@@ -15,8 +15,8 @@ import msgspec
 
 from claude_iterate.core.reports import status
 from claude_iterate.core.reports.status import LARGEST, Reading
+from claude_iterate.system import untrusted_files
 from claude_iterate.system.processes import LINUX
-from claude_iterate.workspace.files import untrusted_files
 
 
 class StatusSnapshot(msgspec.Struct, frozen=True):
@@ -31,7 +31,7 @@ def look(path: Path) -> StatusSnapshot:
     """Read the file now. No file: no reading. Anything but a readable regular file: a reading with a problem."""
     try:
         # One byte more than a report may have: enough for the reader to see that it is too large.
-        found = untrusted_files.look(path, LARGEST + 1, links=False)
+        found = untrusted_files.look(path, LARGEST + 1)
     except FileNotFoundError:
         return StatusSnapshot(None, None)
     except OSError as error:

@@ -10,7 +10,7 @@ import os
 import shutil
 from pathlib import Path
 
-from claude_iterate.workspace.files import untrusted_files
+from claude_iterate.system import untrusted_files
 
 _AT_ONCE = 1024 * 1024
 Identity = tuple[int, int]
@@ -18,21 +18,15 @@ Version = tuple[int, int, int]
 
 
 def identity_of(path: Path) -> Identity | None:
-    """Which file or folder has this name now, by device and number; a link is what it leads to. None: there is none."""
-    try:
-        about = path.stat()
-    except OSError:
-        return None
-    return about.st_dev, about.st_ino
+    """Which file or folder has this name now, by device and number. None: there is none."""
+    about = untrusted_files.status(path)
+    return _identity(about) if about is not None else None
 
 
 def version(path: Path) -> Version | None:
     """Which file this is. Its number alone does not say: that of a file that was deleted is given to the next one."""
-    try:
-        about = path.lstat()
-    except OSError:
-        return None
-    return about.st_ino, about.st_mtime_ns, about.st_size
+    about = untrusted_files.status(path)
+    return (about.st_ino, about.st_mtime_ns, about.st_size) if about is not None else None
 
 
 class RestorableFile:
@@ -41,7 +35,8 @@ class RestorableFile:
     def __init__(self, path: Path, mode: int, new: bool = False) -> None:
         """`new`: a file that is there already is a FileExistsError."""
         self._path = path
-        self.handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | (os.O_EXCL if new else 0), mode)
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | (os.O_EXCL if new else 0)
+        self.handle = untrusted_files.open_handle(path, flags, mode)
         about = os.fstat(self.handle)
         self._identity = _identity(about)
         self.size = about.st_size
@@ -50,9 +45,8 @@ class RestorableFile:
     @property
     def in_place(self) -> bool:
         """True while the name leads to this file, and nothing of it was cut off. Costs one look."""
-        try:
-            named = os.lstat(self._path)
-        except OSError:
+        named = untrusted_files.status(self._path)
+        if named is None:
             return False
         if _identity(named) == self._identity:
             return named.st_size >= self.size
@@ -65,13 +59,10 @@ class RestorableFile:
         """Make a file of this name with all that was written; if that was cut off, with `instead`, and True is
         returned. Where that cannot be made: an OSError, and nothing has changed."""
         lost = os.fstat(self.handle).st_size < self.size
-        with (
-            untrusted_files.open_replacement(self._path, follow=False) as file,
-            open(self.handle, "rb", closefd=False) as held,
-        ):
+        with untrusted_files.open_replacement(self._path) as file, open(self.handle, "rb", closefd=False) as held:
             held.seek(0)
             shutil.copyfileobj(io.BytesIO(instead) if lost else held, file, _AT_ONCE)
-        handle = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW)
+        handle = untrusted_files.open_handle(self._path, os.O_RDWR | os.O_APPEND)
         os.close(self.handle)
         self.handle = handle
         about = os.fstat(handle)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.workspace.files.restorable_file import RestorableFile
+from claude_iterate.system.restorable_file import RestorableFile
 
 
 def deleted(path: Path) -> None:
