@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from pathlib import Path
 
 import msgspec
@@ -13,6 +14,7 @@ from claude_iterate.core import names
 PROJECT_FILES = (".claude-iterate.toml", ".claude-iterate.json")
 PROJECT_FOLDERS = ("workspaces", "templates", "archive", "hooks")
 """A `claude-iterate/` folder with any of these inside marks a project."""
+_RUN_ID = re.compile(r"[0-9]{6,}(-[0-9a-z]+)*")
 
 
 def project_root(start: Path) -> Path:
@@ -128,10 +130,10 @@ class Layout(msgspec.Struct, frozen=True):
         return f"{self.runs}/{run}/raw/{name}.prompt.md"
 
     def run_ids(self) -> list[str]:
-        """The ids of all runs, oldest first: an id begins with a number that grows."""
+        """The ids of all runs, oldest first: an id begins with a number that grows. No other folder is a run."""
         try:
             with os.scandir(self.runs) as entries:
-                return sorted(entry.name for entry in entries if not entry.name.startswith(".") and entry.is_dir())
+                return sorted(entry.name for entry in entries if _RUN_ID.fullmatch(entry.name) and entry.is_dir())
         except OSError:
             return []
 
@@ -146,5 +148,5 @@ class Layout(msgspec.Struct, frozen=True):
     def next_run_id(self, stamp: str) -> str:
         """The id of the next run: a number above all others, so that no clock can put runs out of order, then the time,
         then random digits, so that no run of any workspace has the same id. The caller holds the lock."""
-        numbers = [int(name.split("-")[0]) for name in self.run_ids() if name.split("-")[0].isdecimal()]
+        numbers = [int(name.split("-")[0]) for name in self.run_ids()]
         return f"{max(numbers, default=0) + 1:06d}-{stamp}-{os.urandom(3).hex()}"
