@@ -30,14 +30,22 @@ class Answered(NamedTuple):
 class ServedDashboard:
     """`claude-iterate dashboard` in a project. Standard error goes to a file, because no one may read it."""
 
-    def __init__(self, project: Path, home: Path, *arguments: str, port: int = 0, **environ: str) -> None:
+    def __init__(
+        self,
+        project: Path,
+        home: Path,
+        *arguments: str,
+        port: int = 0,
+        program: tuple[str, ...] = ("-m", "claude_iterate"),
+        **environ: str,
+    ) -> None:
         self.errors = home / f"dashboard-{os.urandom(3).hex()}.err"
         environment = {"PATH": os.environ["PATH"], "HOME": str(home), "TMPDIR": str(home), "LANG": "C.UTF-8"}
         environment |= {"PYTHONPATH": str(PACKAGES), "PYTHONSAFEPATH": "1", **environ}
         words = ["dashboard", "--port", str(port), *arguments]
         with self.errors.open("wb") as errors:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "claude_iterate", *words],
+                [sys.executable, *program, *words],
                 cwd=project,
                 env=environment,
                 stdin=subprocess.DEVNULL,

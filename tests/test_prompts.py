@@ -6,18 +6,22 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from claude_iterate import prompts as prompts_module
 from claude_iterate.core.reports import review, status, validation
 from claude_iterate.errors import ExpectedError
 from claude_iterate.prompts import Prompts, shipped_folder
+from tests.e2e.conftest import until
 from tests.package_path import PACKAGES
 
 MODES = ["loop", "iterative", "plan", "build"]
@@ -277,6 +281,74 @@ def test_a_mistake_in_an_included_prompt_is_shown_in_that_file(tmp_path: Path) -
     with pytest.raises(ExpectedError, match="line 3") as caught:
         Prompts([tmp_path], "loop").render("outer", {})
     assert str(inner) in caught.value.message
+
+
+ENDLESS = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
+
+
+@pytest.mark.parametrize(
+    ("source", "what"),
+    [
+        (ENDLESS, "took longer than 1 s to render"),
+        ("{{ 'x' * 10 ** 9 }}", "it needs too much memory"),
+        ("{{ 'x' * 20000000 }}", "is longer than 10,000,000 characters"),
+        ("{% for a in 'x' %}" * 30 + "{% endfor %}" * 30, "too many statically nested blocks"),
+        ("{{ notes.append('x') }}", "unsafe"),
+    ],
+)
+@pytest.mark.parametrize("name", ["iteration", "shared/iteration"])
+def test_a_prompt_from_elsewhere_can_neither_hold_up_nor_fill_the_runner(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, what: str, name: str
+) -> None:
+    """Whatever it does, also as a part of a shipped one: one error names it, and its process is gone."""
+    if source is ENDLESS:
+        monkeypatch.setattr(prompts_module, "_SECONDS", 1)
+    path = write(tmp_path, f"{name}.md", source)
+    with pytest.raises(ExpectedError) as caught:
+        Prompts([tmp_path], "loop").render("iteration", values())
+    assert f"The prompt {path}" in caught.value.message
+    assert what in caught.value.message
+    assert psutil.Process().children() == []
+
+
+def test_shipped_prompts_alone_need_no_other_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And what they are given is not in question: a prompt from elsewhere that they do not use changes nothing."""
+    write(tmp_path, "unused.md", ENDLESS)
+    expected = Prompts([], "loop").iteration_prompts(values())
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    assert Prompts([tmp_path], "loop").iteration_prompts(values()) == expected
+    with pytest.raises(ExpectedError, match=r"unused\.md cannot be rendered"):
+        Prompts([tmp_path], "loop").render("unused", {})
+
+
+def test_nothing_of_the_project_is_imported_to_render_a_prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder in which the runner works can have modules of any name."""
+    for name in ("jinja2", "json", "msgspec", "claude_iterate"):
+        write(tmp_path, f"{name}.py", f"open({str(tmp_path / 'imported')!r}, 'w')")
+    write(tmp_path, "extra.md", "{{ x }}")
+    monkeypatch.chdir(tmp_path)
+    assert Prompts([tmp_path], "loop").render("extra", {"x": "caf\u00e9 \udcff\u2028"}) == "caf\u00e9 \udcff\u2028"
+    assert not (tmp_path / "imported").exists()
+
+
+RENDERING = """
+import sys
+from pathlib import Path
+from claude_iterate import prompts
+prompts._SECONDS = 2
+prompts.Prompts([Path(sys.argv[1])], "loop").render("extra", {})
+"""
+
+
+def test_rendering_ends_without_the_runner(tmp_path: Path) -> None:
+    """A runner that is killed leaves no process that is busy for ever."""
+    write(tmp_path, "extra.md", ENDLESS)
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(PACKAGES)}
+    with subprocess.Popen([sys.executable, "-P", "-c", RENDERING, str(tmp_path)], env=environment) as runner:
+        until(lambda: psutil.Process(runner.pid).children())
+        (rendering,) = psutil.Process(runner.pid).children()
+        runner.send_signal(signal.SIGKILL)
+    until(lambda: not rendering.is_running() or rendering.status() == psutil.STATUS_ZOMBIE)
 
 
 OTHERS = {

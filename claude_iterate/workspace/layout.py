@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from claude_iterate.system import untrusted_files
 PROJECT_FILES = (".claude-iterate.toml", ".claude-iterate.json")
 PROJECT_FOLDERS = ("workspaces", "templates", "archive", "hooks")
 """A `claude-iterate/` folder with any of these inside marks a project."""
+_RUN_ID = re.compile(r"[0-9]{6,}(-[0-9a-z]+)*")
 
 
 def project_root(start: Path) -> Path:
@@ -130,11 +132,11 @@ class Layout(msgspec.Struct, frozen=True):
         return f"{self.runs}/{run}/raw/{name}.prompt.md"
 
     def run_ids(self) -> list[str]:
-        """The ids of all runs, oldest first: an id begins with a number that grows."""
+        """The ids of all runs, oldest first: an id begins with a number that grows. No other folder is a run."""
         try:
             with untrusted_files.scan(self.runs) as entries:
                 found = [it.name for it in entries if it.is_dir(follow_symlinks=False)]
-            return sorted(name for name in found if not name.startswith("."))
+            return sorted(name for name in found if _RUN_ID.fullmatch(name))
         except OSError:
             return []
 
@@ -153,5 +155,5 @@ class Layout(msgspec.Struct, frozen=True):
     def next_run_id(self, stamp: str) -> str:
         """The id of the next run: a number above all others, so that no clock can put runs out of order, then the time,
         then random digits, so that no run of any workspace has the same id. The caller holds the lock."""
-        numbers = [int(name.split("-")[0]) for name in self.run_ids() if name.split("-")[0].isdecimal()]
+        numbers = [int(name.split("-")[0]) for name in self.run_ids()]
         return f"{max(numbers, default=0) + 1:06d}-{stamp}-{os.urandom(3).hex()}"

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import shutil
 import signal
+import socket
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -375,3 +378,109 @@ def test_the_browser_is_opened_without_the_token_in_sight(tmp_path: Path) -> Non
         assert served.end() == 0
     finally:
         served.close()
+
+
+NO_RUNS = [
+    "000009-x\nevent: change\ndata: {}\n\n",
+    "000009-<img src=x onerror=alert(2)>",
+    "000009-x?a=b#c",
+    "000009-..%2f..",
+    "\u0969" * 6 + "-x",
+    "nine",
+]
+
+
+def test_a_folder_with_another_name_is_no_run(own: tuple[ServedDashboard, Layout]) -> None:
+    """A name on the disk is that of a run only if a run could have it: no other is listed, sent or found."""
+    served, layout = own
+    run_of(layout)
+    for name in NO_RUNS:
+        shutil.copytree(layout.journal(RUN).parent, layout.runs / name)
+    stream = served.stream("/workspaces/w/events")
+    change = changed(stream, RUN)
+    stream.close()
+    assert re.findall("<li>.*?</a>", change["panels"]["runs"]) == [f'<li><a href="/workspaces/w/runs/{RUN}">1</a>']
+    page = served.page("/workspaces/w").text
+    assert "000009" not in page + json.dumps(change)
+    assert [served.get(f"/workspaces/w/runs/{quote(name, safe='')}").status for name in NO_RUNS] == [404] * len(NO_RUNS)
+    assert layout.run_ids() == [RUN]
+    assert layout.next_run_id("x").startswith("000002-")
+
+
+def connect(served: ServedDashboard, words: bytes = b"") -> socket.socket:
+    """A connection that says this and nothing else."""
+    made = socket.create_connection(("127.0.0.1", served.port), 120)
+    made.sendall(words)
+    return made
+
+
+def is_closed(connection: socket.socket) -> bool:
+    """Wait until the other side has ended it."""
+    with connection:
+        try:
+            return connection.recv(1) == b""
+        except ConnectionResetError:
+            return True
+
+
+def test_a_crowd_of_silent_strangers_leaves_room_for_the_owner(own: tuple[ServedDashboard, Layout]) -> None:
+    """Whatever part of a question they have sent; most of them are sent away at once."""
+    served, layout = own
+    stream = served.stream("/workspaces/w/events")
+    parts = (b"", b"GET / HTTP/1.1\r\nHost: 127", b"POST /workspaces/w/notes HTTP/1.1\r\nHost: x\r\n")
+    crowd = [connect(served, parts[number % 3]) for number in range(450)]
+    assert served.get("/").status == 200
+    assert served.post("/workspaces/w/notes", {"text": "x"}).status == 200
+    run_of(layout)
+    changed(stream, "killed")
+    stream.close()
+    assert all(is_closed(stranger) for stranger in crowd[:400])
+    for stranger in crowd[400:]:
+        stranger.close()
+
+
+SOON = """
+from claude_iterate.cli import program
+from claude_iterate.operations.dashboard import connection
+connection._PATIENCE = 3.0
+program()
+"""
+
+
+def test_strangers_do_not_stay_and_the_owner_does(tmp_path: Path) -> None:
+    """A stranger who was answered has to go, too. The stream of the owner is older than they, and goes on."""
+    (tmp_path / "home").mkdir()
+    layout = Project(tmp_path / "project", {}).create("w")
+    served = ServedDashboard(tmp_path / "project", tmp_path / "home", program=("-c", SOON))
+    try:
+        served.enter()
+        stream = served.stream("/workspaces/w/events")
+        silent = connect(served)
+        asking = connect(served, b"GET /static/dashboard.css HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        with asking, asking.makefile("rb") as answer:
+            assert answer.readline() == b"HTTP/1.1 200 OK\r\n"
+            asking.sendall(b"GET / HTTP/1.1\r\n")
+            with contextlib.suppress(ConnectionResetError):
+                answer.read()
+        assert is_closed(silent)
+        run_of(layout)
+        changed(stream, "killed")
+        stream.close()
+    finally:
+        served.close()
+
+
+def test_one_address_has_so_many_open_pages(own: tuple[ServedDashboard, Layout]) -> None:
+    """Further ones are refused in a clear word, until one is closed; all other requests are answered."""
+    served, _layout = own
+    streams = [served.stream("/events") for _ in range(8)]
+    for stream in streams:
+        stream.next("tick")
+    answer = served.get("/workspaces/w/events")
+    assert (answer.status, "Too many pages of the dashboard are open" in answer.text) == (503, True)
+    assert served.send("HEAD", "/events", x_forwarded_for="192.0.2.1").status == 503
+    assert served.get("/").status == 200
+    streams.pop().close()
+    until(lambda: served.send("HEAD", "/events").status == 200)
+    for stream in streams:
+        stream.close()

@@ -58,7 +58,8 @@ def test_claude_is_told_that_it_may_not_go_elsewhere(real: RealLoop) -> None:
     """A tool that uses the way out which Claude has is refused there."""
     real.make()
     closed(real, network=False)
-    ask = "exec 3<>/dev/tcp/127.0.0.1/3128; printf 'CONNECT example.com:443 HTTP/1.1\\r\\n\\r\\n' >&3; head -1 <&3"
+    ask = "exec 3<>/dev/tcp/127.0.0.1/${HTTPS_PROXY##*:}; "
+    ask += "printf 'CONNECT example.com:443 HTTP/1.1\\r\\n\\r\\n' >&3; head -1 <&3"
     real.api.script(tool("Bash", command=f"bash -c {ask!r}"), real.report(True), text("Done."))
     done = real.run()
     assert done.code == 0, done.err

@@ -12,9 +12,6 @@ import msgspec
 from claude_iterate.agent.command.command_line import CONTAINER_LABEL, RUN_VARIABLE, WORKSPACE_VARIABLE
 from claude_iterate.core.settings.declared import SandboxSettings
 
-PROXY_PORT = 3128
-"""Inside, where there is no other network: nothing else can have it."""
-
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/sys")
 EMPTY = ("/tmp", "/var/tmp", "/run")  # noqa: S108 - the names of folders that are empty inside
 _KERNEL = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs")
@@ -60,7 +57,7 @@ class Sandbox(msgspec.Struct, frozen=True):
     relay: tuple[str, ...] = ()
     """What carries a network of its own to the gate and then becomes Claude: a Python and its file."""
     mirrored: int = 0
-    """The port of a service on this computer, which the relay offers under the same number."""
+    """The port of a service on this computer, which the relay offers, if it may under the same number."""
     user: str = ""
     """Number of the user and of the group: what a container writes belongs to them."""
     run: str = ""
@@ -109,9 +106,8 @@ def enclose(
     inside = _inside(environment, sandbox, for_claude, (*sandbox.asked.env, *given))
     gated = for_claude and not sandbox.asked.network and bool(sandbox.gate)
     if gated:
-        argv = [*sandbox.relay, sandbox.gate, str(PROXY_PORT), str(sandbox.mirrored), *argv]
-        proxy = f"http://127.0.0.1:{PROXY_PORT}"
-        inside |= {"HTTPS_PROXY": proxy, "https_proxy": proxy, "NO_PROXY": "127.0.0.1,localhost"}
+        argv = [*sandbox.relay, sandbox.gate, str(sandbox.mirrored), *argv]
+        inside |= {"NO_PROXY": "127.0.0.1,localhost"}  # the relay sets HTTPS_PROXY
         inside = {name: value for name, value in inside.items() if name not in {"HTTP_PROXY", "http_proxy", "no_proxy"}}
     mounts = _mounts(sandbox, for_claude, gated)
     if sandbox.is_container:

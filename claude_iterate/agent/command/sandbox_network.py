@@ -2,20 +2,25 @@
 
 The proxy answers CONNECT, as a web proxy does, for the addresses of Claude's service and for nothing else. What passes
 is Claude's encrypted conversation with its service; it is neither read nor kept. The relay carries connections to the
-socket and then becomes Claude. For that this file is started as a program, by its path and in any Python 3, so it
-imports nothing of ours. Its arguments: the socket, the port of the proxy, the port of a service on the computer outside
-or 0, and the command line of Claude.
+socket and then becomes Claude, which it tells its port. For that this file is started as a program, by its path and in
+any Python 3, so it imports nothing of ours. Its arguments: the socket, the port of a service on the computer outside or
+0, and the command line of Claude.
+
+Whatever connects, at most so many connections are open at a time; others wait.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import resource
 import shutil
 import socket
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from urllib.parse import urlsplit
 
@@ -24,7 +29,10 @@ SERVICE = ("api.anthropic.com:443", "platform.claude.com:443")
 _CHUNK = 64 * 1024
 _LONGEST_HEAD = 16 * 1024
 _LONGEST_PATH = 70
-_CONNECT = 30.0
+_CONNECT, _QUESTION, _AGAIN = 30.0, 10.0, 0.1
+"""Seconds to reach the service, for a whole question, and until the next try where files or threads have run out."""
+_MOST = 100
+"""Connections at a time; Claude needs a few."""
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
@@ -54,7 +62,7 @@ def open_proxy(allowed: tuple[str, ...]) -> Iterator[str]:
     listener = socket.socket(socket.AF_UNIX)
     try:
         listener.bind(path)
-        listener.listen(64)
+        listener.listen(socket.SOMAXCONN)
         threading.Thread(target=_accept, args=(listener, _serve_request, allowed), daemon=True, name="gate").start()
         yield path
     finally:
@@ -65,55 +73,76 @@ def open_proxy(allowed: tuple[str, ...]) -> Iterator[str]:
 
 
 def _accept(listener: socket.socket, serve: Callable[..., None], *more: object) -> None:
-    """Serve each connection in a thread of its own, until the listener is closed."""
-    with contextlib.suppress(OSError):
-        while True:
+    """Serve each connection in a thread of its own, until the listener is closed. All connections together, with two
+    files each, leave three quarters of the files that we may open to others."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    places = threading.BoundedSemaphore(_MOST if files < 0 else max(1, min(_MOST, files // 8)))
+
+    def serve_and_leave(near: socket.socket) -> None:
+        try:
+            with near, contextlib.suppress(OSError, RuntimeError):
+                serve(near, *more)
+        finally:
+            places.release()
+
+    while places.acquire():
+        try:
             near, _ = listener.accept()
-            threading.Thread(target=serve, args=(near, *more), daemon=True, name="gate").start()
+            threading.Thread(target=serve_and_leave, args=(near,), daemon=True, name="gate").start()
+        except (OSError, RuntimeError) as error:  # it is closed; or files or threads have run out
+            places.release()
+            if isinstance(error, OSError) and error.errno in {errno.EBADF, errno.EINVAL}:
+                return
+            time.sleep(_AGAIN)
 
 
 def _serve_request(near: socket.socket, allowed: tuple[str, ...]) -> None:
-    with near, contextlib.suppress(OSError):
-        near.settimeout(_CONNECT)
-        wanted, early = _requested_address(near)
-        if wanted not in allowed:
-            near.sendall(b"HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
-            return
-        host, _, port = wanted.rpartition(":")
-        try:
-            far = socket.create_connection((host, int(port)), _CONNECT)
-        except OSError:
-            near.sendall(b"HTTP/1.1 502 Bad Gateway\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
-            return
-        with far:
-            near.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            far.sendall(early)
-            near.settimeout(None)
-            far.settimeout(None)
-            _carry_both_ways(near, far)
+    wanted, early = _requested_address(near)
+    if wanted not in allowed:
+        near.sendall(b"HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+        return
+    host, _, port = wanted.rpartition(":")
+    try:
+        far = socket.create_connection((host, int(port)), _CONNECT)
+    except (OSError, ValueError):  # a name that no host can have is a ValueError
+        near.sendall(b"HTTP/1.1 502 Bad Gateway\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+        return
+    with far:
+        near.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        far.sendall(early)
+        near.settimeout(None)
+        far.settimeout(None)
+        _carry_both_ways(near, far)
 
 
 def _requested_address(near: socket.socket) -> tuple[str, bytes]:
-    """The address that is asked for, and what came after the question; empty for anything but CONNECT."""
-    head = b""
+    """The address that is asked for, and what came after the question; empty for anything but CONNECT. A question that
+    takes too long is an OSError."""
+    head, end = b"", time.monotonic() + _QUESTION
     while b"\r\n\r\n" not in head and len(head) < _LONGEST_HEAD:
+        near.settimeout(max(0.001, end - time.monotonic()))
         more = near.recv(4096)
         if not more:
             break
         head += more
-    question, end, early = head.partition(b"\r\n\r\n")
+    near.settimeout(_CONNECT)
+    question, found, early = head.partition(b"\r\n\r\n")
     words = question.split(b"\r\n")[0].split()
-    if not end or len(words) != 3 or words[0] != b"CONNECT":
+    if not found or len(words) != 3 or words[0] != b"CONNECT":
         return "", b""
     return words[1].decode("ascii", "replace").lower(), early
 
 
 def main() -> None:
     """Listen first, so that Claude finds everything in place; Claude keeps our process and so its signals."""
-    gate, proxy, mirrored = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    listeners = [(_listener(proxy), b"")]
-    if mirrored:
-        listeners.append((_listener(mirrored), b"CONNECT 127.0.0.1:%d HTTP/1.1\r\n\r\n" % mirrored))
+    gate, mirrored = sys.argv[1], int(sys.argv[2])
+    try:
+        listeners = [_mirror(mirrored)] if mirrored else []
+        proxy = _listener(0)  # after the other, whose port is given
+        os.environ["HTTPS_PROXY"] = os.environ["https_proxy"] = f"http://127.0.0.1:{proxy.getsockname()[1]}"
+    except OSError as error:
+        sys.exit(f"Inside the sandbox there is no way to Claude's service: {error.strerror}")
+    listeners.append((proxy, b""))
     if not os.fork():
         if not os.fork():
             _serve(gate, listeners)
@@ -122,16 +151,29 @@ def main() -> None:
     for listener, _ in listeners:
         listener.close()
     try:
-        os.execvp(sys.argv[4], sys.argv[4:])  # noqa: S606 - the command line of Claude
+        os.execvp(sys.argv[3], sys.argv[3:])  # noqa: S606 - the command line of Claude
     except OSError as error:
-        sys.exit(f"{sys.argv[4]} cannot be started inside the sandbox: {error.strerror}")
+        sys.exit(f"{sys.argv[3]} cannot be started inside the sandbox: {error.strerror}")
+
+
+def _mirror(port: int) -> tuple[socket.socket, bytes]:
+    """What listens for the service on the computer outside, and what it says to the proxy first. Where only root may
+    have such a port, Claude is told another one."""
+    try:
+        listener = _listener(port)
+    except PermissionError:
+        listener = _listener(0)
+        parts = urlsplit(os.environ.get("ANTHROPIC_BASE_URL", "").strip())
+        place = f"{parts.netloc.removesuffix(f':{port}')}:{listener.getsockname()[1]}"
+        os.environ["ANTHROPIC_BASE_URL"] = parts._replace(netloc=place).geturl()
+    return listener, b"CONNECT 127.0.0.1:%d HTTP/1.1\r\n\r\n" % port
 
 
 def _listener(port: int) -> socket.socket:
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind(("127.0.0.1", port))
-    listener.listen(64)
+    listener.listen(socket.SOMAXCONN)
     return listener
 
 
@@ -147,7 +189,7 @@ def _serve(gate: str, listeners: list[tuple[socket.socket, bytes]]) -> None:
 
 
 def _carry(near: socket.socket, gate: str, greeting: bytes) -> None:
-    with near, socket.socket(socket.AF_UNIX) as far, contextlib.suppress(OSError):
+    with socket.socket(socket.AF_UNIX) as far:
         far.connect(gate)
         if greeting:
             far.sendall(greeting)
@@ -163,17 +205,21 @@ def _carry(near: socket.socket, gate: str, greeting: bytes) -> None:
 
 
 def _carry_both_ways(near: socket.socket, far: socket.socket) -> None:
-    """Until both sources are at their end."""
-    back = threading.Thread(target=_copy, args=(far, near), daemon=True, name="gate")
-    back.start()
-    _copy(near, far)
-    back.join()
+    """Until the far side is at its end; the near one may be at its own before."""
+    forth = threading.Thread(target=_copy, args=(near, far), daemon=True, name="gate")
+    forth.start()
+    _copy(far, near)
+    for side in (near, far):
+        with contextlib.suppress(OSError):
+            side.shutdown(socket.SHUT_RDWR)
+    forth.join()
 
 
 def _copy(source: socket.socket, target: socket.socket) -> None:
     with contextlib.suppress(OSError):
         while data := source.recv(_CHUNK):
             target.sendall(data)
+    with contextlib.suppress(OSError):
         target.shutdown(socket.SHUT_WR)
 
 

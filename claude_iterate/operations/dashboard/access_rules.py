@@ -87,9 +87,14 @@ def refuse_or_redirect(visit: Visit, keys: AccessKeys) -> AccessAnswer | None:
         if not _same(visit.token, keys.token):
             return AccessAnswer(403, "The token is wrong.", _PRINTED)
         return AccessAnswer(303, "Come in.", location="/")
-    if not _same(visit.cookie or "", keys.session):
+    if not is_known(visit, keys):
         return AccessAnswer(401, "The dashboard does not know this browser yet.", _PRINTED, again=_second_try(visit))
     return None
+
+
+def is_known(visit: Visit, keys: AccessKeys) -> bool:
+    """It shows the cookie, so it comes from a browser of the owner."""
+    return _same(visit.cookie or "", keys.session)
 
 
 def _is_own_host(host: str, keys: AccessKeys) -> bool:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import json
 import re
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Literal, TypeVar
 
@@ -27,8 +29,10 @@ from claude_iterate.operations.dashboard.access_rules import (
     AccessAnswer,
     AccessKeys,
     Visit,
+    is_known,
     refuse_or_redirect,
 )
+from claude_iterate.operations.dashboard.connection import Connection
 from claude_iterate.operations.dashboard.page_followers import NOTHING, PageFollower, PageFollowers, change
 from claude_iterate.operations.steering import ask
 from claude_iterate.system.crash_reports import write_crash_report
@@ -46,6 +50,8 @@ _FIRST = 0.6
 """Seconds that a page waits for its first picture; a long journal takes more, and the page says how far it is."""
 _TICK = 10.0
 _LARGEST = 2 * notes.LARGEST
+_MOST_STREAMS = 8
+"""Open pages of one address; a browser opens six."""
 _VERBS = (
     ("pause", "Pause", "Let this iteration finish, then hold."),
     ("resume", "Resume", "Continue after the pause."),
@@ -66,6 +72,7 @@ class WebPages:
     def __init__(self, project: Project) -> None:
         self._project = project
         self.followers = PageFollowers()
+        self._streams: Counter[str] = Counter()
 
     def application(self) -> Router:
         """The routes. Names are one part of a path, so none can lead elsewhere."""
@@ -123,16 +130,21 @@ class WebPages:
     async def events(self, request: Request) -> Response:
         """The stream of a page: all of it, then what changes."""
         layout, run = self._read_address(request) if "name" in request.path_params else (None, "")
+        client = request.client.host if request.client is not None else ""
+        if self._streams[client] >= _MOST_STREAMS:
+            return refusal_page(AccessAnswer(503, "Too many pages of the dashboard are open.", "Close some of them."))
         if request.method == "HEAD":
             return Response(media_type="text/event-stream")
         follower = self._follower(layout.name if layout is not None else "", run)
-        return StreamingResponse(self._stream(follower), media_type="text/event-stream")
+        return StreamingResponse(self._stream(follower, client), media_type="text/event-stream")
 
-    async def _stream(self, follower: PageFollower) -> AsyncIterator[str]:
+    async def _stream(self, follower: PageFollower, client: str) -> AsyncIterator[str]:
         shown = NOTHING
-        yield "retry: 2000\n\n"
-        yield _message("tick", {"now": round(time.time(), 1)})
-        with follower.watched():
+        self._streams[client] += 1
+        with follower.watched(), contextlib.ExitStack() as at_the_end:
+            at_the_end.callback(self._streams.subtract, [client])
+            yield "retry: 2000\n\n"
+            yield _message("tick", {"now": round(time.time(), 1)})
             while not follower.closed:
                 if await follower.wait_for_news(shown, _TICK) and not follower.closed:
                     before, shown = shown, follower.drawn
@@ -245,6 +257,8 @@ class GuardedApplication:
             await send(message)
 
         visit = _visit(scope, self._keys.cookie)
+        if is_known(visit, self._keys):
+            Connection.strangers.pop(scope.get("client"), None)
         answer = refuse_or_redirect(visit, self._keys)
         try:
             inner = self._inner if answer is None else self._respond(answer, visit.method)

@@ -22,6 +22,7 @@ import uvicorn
 
 from claude_iterate.errors import ExpectedError
 from claude_iterate.operations.dashboard.access_rules import LOOPBACK, AccessKeys
+from claude_iterate.operations.dashboard.connection import Connection
 from claude_iterate.operations.dashboard.web_pages import GuardedApplication, WebPages
 from claude_iterate.workspace.project import Project
 
@@ -137,14 +138,16 @@ class Dashboard:
             application,
             lifespan="off",
             loop="asyncio",
-            http="h11",
+            http=Connection,
             ws="none",
             log_config=None,
             log_level="critical",
             access_log=False,  # it would have the token
             server_header=False,
             timeout_graceful_shutdown=_PATIENCE,
-            limit_concurrency=400,
+            proxy_headers=False,  # a client would say who it is
+            limit_concurrency=200,
+            backlog=64,  # at most so many come in at once
         )
         try:
             asyncio.run(_Server(config, self._pages).serve(sockets=[self._socket]))

@@ -20,7 +20,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from claude_iterate.core import formats
+from claude_iterate.core import formats, names
 from claude_iterate.core.events import RunStarted
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.system import processes, untrusted_files
@@ -266,5 +266,6 @@ def pid_of(layout: Layout, run: str) -> int:
 def holder_named_in(path: Path) -> Holder:
     """The holder that the file names; it may have been killed since."""
     with contextlib.suppress(ValueError, RecursionError):  # of msgspec, or UnicodeDecodeError
-        return msgspec.json.decode(untrusted_files.read(path) or b"{}", type=Holder)
+        found = msgspec.json.decode(untrusted_files.read(path) or b"{}", type=Holder)
+        return found if names.is_acceptable(found.run) else replace(found, run="")
     return Holder()

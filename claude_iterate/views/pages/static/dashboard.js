@@ -147,6 +147,11 @@
         tell("This workspace or run is gone.", "off");
         return;
       }
+      if (found.status === 503) {
+        tell("Too many pages of the dashboard are open. Close some of them.", "off");
+        window.setTimeout(ask, AGAIN);
+        return;
+      }
     } catch {
       /* It is not back yet. */
     }
