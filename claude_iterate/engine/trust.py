@@ -111,8 +111,7 @@ def show_changes(project: Project, layout: Layout) -> Iterator[str]:
 
 def accept(project: Project) -> None:
     """What is there now is what the user knows."""
-    with contextlib.suppress(FileNotFoundError):
-        _place(project).unlink()
+    untrusted_files.unlink(_place(project), missing_ok=True)
 
 
 def _differences(before: Texts, after: Texts) -> list[str]:
@@ -123,7 +122,8 @@ def _texts(project: Project, layout: Layout) -> Texts:
     places = [project.root / name for name in KEPT_IN_PROJECT]
     places += [layout.root / name for name in KEPT_IN_PROJECT] if layout.root != project.root else []
     places += [layout.status_instructions, layout.prompts, layout.folder / "hooks"]
-    places += [claude_folder(project.environ) / name for name in KEPT_OF_CLAUDE]
+    own = untrusted_files.settle(claude_folder(project.environ))
+    places += [own / name for name in KEPT_OF_CLAUDE]
     found = {str(path): text for place in places for path in _files(place) if (text := _text(path)) is not None}
     with contextlib.suppress(ExpectedError):
         found[str(layout.metadata)] = json.dumps(metadata.read(layout.metadata).settings, indent=2)
@@ -131,23 +131,24 @@ def _texts(project: Project, layout: Layout) -> Texts:
 
 
 def _files(place: Path) -> list[Path]:
-    """The file itself; of a folder, the files and links below it."""
-    if place.is_symlink() or not place.is_dir():
-        return [place]
+    """The file itself; of a folder, what is below it and is no folder."""
     found: list[Path] = []
-    for folder, inner, files in os.walk(place):
-        found += [Path(folder, name) for name in [*files, *(name for name in inner if Path(folder, name).is_symlink())]]
-        if len(found) > _MOST:
-            break
-    return sorted(found[:_MOST])
+    waiting = [place]
+    while waiting and len(found) < _MOST:
+        path = waiting.pop()
+        if untrusted_files.is_folder(path):
+            waiting += [path / name for name in untrusted_files.names_in(path)]
+        else:
+            found.append(path)
+    return found
 
 
 def _text(path: Path) -> str | None:
     """None: there is nothing. What is not a regular file has its kind for a text."""
     try:
-        if path.is_symlink():
-            return f"a link to {path.readlink()}"
         found = untrusted_files.look(path, _LONGEST)
+    except untrusted_files.LinkInTheWay:
+        return f"a link to {untrusted_files.read_link(path)}"
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -168,7 +169,7 @@ def _short(project: Project, path: str) -> str:
 
 def _place(project: Project) -> Path:
     name = hashlib.sha256(os.fsencode(project.root)).hexdigest()[:16]
-    return settings_reader.user_folder(project.environ) / "trust" / f"{name}.json"
+    return untrusted_files.settle(settings_reader.user_folder(project.environ)) / "trust" / f"{name}.json"
 
 
 def _read(project: Project) -> Record | None:
@@ -180,5 +181,5 @@ def _read(project: Project) -> Record | None:
 
 def _write(project: Project, record: Record) -> None:
     place = _place(project)
-    place.parent.mkdir(parents=True, exist_ok=True)
+    untrusted_files.make_folder(place.parent, parents=True)
     untrusted_files.write_bytes(place, msgspec.json.encode(record))

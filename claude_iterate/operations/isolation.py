@@ -209,7 +209,7 @@ def enclose(spec: RunSpec, sandbox: Sandbox) -> RunSpec:
     project, layout, tree = spec.project, spec.layout, spec.tree
     shown = show_workspace(project, layout)
     for folder in (*shown.hidden, layout.folder / "hooks"):  # what is not there could be made inside
-        folder.mkdir(parents=True, exist_ok=True)
+        untrusted_files.make_folder(folder, parents=True)
     shown = replace(shown, writable=(tree.place,) if tree is not None else ())
     repositories: tuple[AgentRepository, ...] = ()
     if spec.request.purpose in {Purpose.RUN, Purpose.VERIFY}:

@@ -20,6 +20,8 @@ import msgspec
 
 from claude_iterate.project.git import Git, GitProblem
 from claude_iterate.project.snapshots import REFS, ref_name
+from claude_iterate.system import untrusted_files
+from claude_iterate.system.files import nameless_file
 
 Inside = Callable[[str, list[str], bytes, IO[bytes]], None]
 """Runs a program in the sandbox, in a folder, with an input, and its output into a file; a GitProblem when it fails."""
@@ -81,8 +83,11 @@ class AgentRepository:
         return (self.folder / _STATE).is_file()
 
     def remove(self) -> None:
-        """Everything in it was taken in."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        """Everything in it was taken in. Whatever cannot be deleted of it has another name then."""
+        if untrusted_files.exists(self.folder):
+            aside = untrusted_files.temporary_name(self.folder)
+            untrusted_files.rename(self.folder, aside)
+            untrusted_files.remove_folder(aside, ignore_errors=True)
 
     def mounts(self) -> Iterator[tuple[str, str, str]]:
         """What stands where inside: its path here, its path there, and `read` or `write`."""
@@ -105,14 +110,15 @@ class AgentRepository:
         target = self.repository
         self.remove()
         for name in ("objects/info", "refs", "info", _BORROWED, *_SHARED):
-            (target / name).mkdir(parents=True, exist_ok=True)
-        (target / "objects" / "info" / "alternates").write_text(f"../{_BORROWED}\n")
+            untrusted_files.make_folder(target / name, parents=True)
+        untrusted_files.write_text(target / "objects" / "info" / "alternates", f"../{_BORROWED}\n")
         for name in ("index", "HEAD", "MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "info/exclude", "info/attributes"):
             self._copy(name)
         for name in ("shallow", "config.worktree", "info/sparse-checkout"):
             self._copy(name)
         now = self.look()
-        (target / "packed-refs").write_text("".join(f"{value} {ref}\n" for ref, value in sorted(now.refs.items())))
+        packed = "".join(f"{value} {ref}\n" for ref, value in sorted(now.refs.items()))
+        untrusted_files.write_text(target / "packed-refs", packed)
         shutil.copyfile(self._common / "config", target / "config")
         for key, value in (("core.bare", "false"), ("gc.auto", "0")):
             self._git.ask("config", "--file", str(target / "config"), key, value)
@@ -157,7 +163,7 @@ class AgentRepository:
 
     def _ask(self, inside: Inside) -> Refs:
         """Where Claude's repository stands: the words of a stranger, of which only well-formed ones count."""
-        with _scratch(self.folder) as answer:
+        with nameless_file() as answer:
             inside(str(self.top), ["/bin/sh", "-c", _REPORT], b"", answer)
             answer.seek(0)
             text = answer.read(_LARGEST_REPORT).decode("utf-8", "replace")
@@ -181,7 +187,7 @@ class AgentRepository:
         """The objects, packed inside and checked here, as git does with those of a stranger."""
         words = "".join([*(f"{name}\n" for name in sorted(wanted)), *(f"^{name}\n" for name in dict.fromkeys(known))])
         argv = ["git", "pack-objects", "--revs", "--thin", "--stdout", "--delta-base-offset", "-q"]
-        with _scratch(self.folder) as pack:
+        with nameless_file() as pack:
             inside(str(self.top), argv, words.encode(), pack)
             pack.seek(0)
             self._git.allow()
@@ -255,10 +261,10 @@ class AgentRepository:
         return f"{REFS}/{ref_name(self._workspace)}/aside/{value[:12]}/{name}"
 
     def _remember(self, now: Refs) -> None:
-        (self.folder / _STATE).write_bytes(msgspec.json.encode(now))
+        untrusted_files.write_bytes(self.folder / _STATE, msgspec.json.encode(now))
 
     def _last(self) -> Refs:
-        return msgspec.json.decode((self.folder / _STATE).read_bytes(), type=Refs)
+        return msgspec.json.decode(untrusted_files.look(self.folder / _STATE, untrusted_files.LARGE).data, type=Refs)
 
     def _copy(self, name: str) -> None:
         """A file of the user's folder of git, wherever a linked work tree has it."""
@@ -331,11 +337,3 @@ def _submodules(git: Git) -> Iterator[tuple[Path, bool]]:
 
 def _commit(head: str) -> list[str]:
     return [head] if _OBJECT.fullmatch(head) else []
-
-
-@contextlib.contextmanager
-def _scratch(folder: Path) -> Iterator[IO[bytes]]:
-    path = folder / "answer"
-    with path.open("w+b") as file:
-        path.unlink()
-        yield file

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from pathlib import Path
+
+from claude_iterate.system import untrusted_files
 
 ASIDE = "-from-claude"
 
 
 def find(root: Path) -> tuple[str, ...]:
     """What makes git take a folder for a repository, relative to the project: each `.git`, and the HEAD of each folder
-    that has the inside of one. Links are not followed."""
-    found: list[str] = []
-    for folder, inner, files in os.walk(root):
-        names = [name for name in (".git",) if name in inner or name in files]
-        if "HEAD" in files and {"objects", "refs"} <= {*inner}:
-            names, inner[:] = ["HEAD"], []
-        inner[:] = [name for name in inner if name != ".git"]
-        found += [os.path.relpath(os.path.join(folder, name), root) for name in names]
-    return tuple(sorted(found))
+    that has the inside of one."""
+    found: list[Path] = []
+    waiting = [root]
+    while waiting:
+        folder = waiting.pop()
+        is_folder: dict[str, bool] = {}
+        with contextlib.suppress(OSError), untrusted_files.scan(folder) as entries:
+            is_folder = {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
+        if ".git" in is_folder:
+            found.append(folder / ".git")
+        if "HEAD" in is_folder and is_folder.get("objects") and is_folder.get("refs"):
+            found.append(folder / "HEAD")
+            continue
+        waiting += [folder / name for name, leads_on in is_folder.items() if leads_on and name != ".git"]
+    return tuple(sorted(str(path.relative_to(root)) for path in found))
 
 
 def put_aside(root: Path, known: tuple[str, ...]) -> list[str]:
@@ -27,6 +34,6 @@ def put_aside(root: Path, known: tuple[str, ...]) -> list[str]:
     renamed = []
     for name in sorted({*find(root)}.difference(known)):
         with contextlib.suppress(OSError):
-            os.rename(root / name, root / (name + ASIDE))
+            untrusted_files.rename(root / name, root / (name + ASIDE))
             renamed.append(name)
     return renamed

@@ -175,7 +175,7 @@ def save(layout: Layout, folder: Path, given: dict[str, Any], force: bool = Fals
         with contextlib.nullcontext(folder) if untrusted_files.is_folder(folder) else new_folder(folder) as made:
             untrusted_files.write_bytes(made / INSTRUCTIONS, instructions)
             untrusted_files.write_json(made / ABOUT, document)
-            (made / "README.md").unlink(missing_ok=True)  # of the original, with the description before
+            untrusted_files.unlink(made / "README.md", missing_ok=True)  # of the original, with the description before
     return left_out
 
 

@@ -242,12 +242,13 @@ for near in [ask(b"CONNECT %b HTTP/1.1\\r\\n\\r\\n" % question) for _ in range(i
 @needs_bwrap
 def test_a_crowd_waits_for_its_turn(counting: CountingService, monkeypatch: pytest.MonkeyPatch) -> None:
     """450 connections from inside that say nothing, and 450 that ask at once: there are never more than so many at a
-    time, those that say nothing are given up, and in the end each of the others has its answer."""
+    time, but for those whose end the service has not seen yet; those that say nothing are given up, and in the end each
+    of the others has its answer."""
     monkeypatch.setattr(sandbox_network, "_QUESTION", 0.5)
     address = f"127.0.0.1:{counting.port}"
     with sandbox_network.open_proxy((address,)) as gate:
         assert inside(gate, TUNNELS, MANY, address) == ["200 hello"] * MANY
-    assert 1 < counting.most <= sandbox_network._MOST
+    assert 1 < counting.most < 2 * sandbox_network._MOST
 
 
 GATEWAY = """

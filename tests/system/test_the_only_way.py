@@ -22,6 +22,7 @@ ELSEWHERE = {
     "operations/dashboard/web_server.py": "a file for the browser, in the folder for temporary files",
     "operations/demo_project.py": "a project that it makes itself, before any agent works there",
     "operations/run_processes.py": "/dev/null",
+    "project/agent_repository.py": "git's own folder",
     "project/git.py": "git's own folder",
     "project/snapshots.py": "the HEAD in git's own folder",
     "prompts.py": "the prompts of the package",
