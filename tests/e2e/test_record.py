@@ -278,7 +278,7 @@ def test_a_run_that_nothing_names_says_so(loop: Loop) -> None:
     loop.make()
     process = held(loop, "rm -rf $WORKSPACE/.lock $WORKSPACE/runs")
     refused = loop.call("stop", NAME)
-    assert (refused.code, "is busy (unknown)" in refused.err) == (1, True)
+    assert (refused.code, "A run works there that cannot be named" in refused.err) == (1, True)
     (loop.folder / "go").touch()
     assert loop.finish(process).code == 0
 
