@@ -135,7 +135,8 @@ def test_a_worktree_in_a_sandbox(loop: Loop) -> None:
 
 
 def test_what_is_hidden_is_not_deleted_for_git(loop: Loop) -> None:
-    """Where workspaces are in git, Claude commits none of those that it does not see as deleted."""
+    """Where workspaces are in git, Claude commits none of those that it does not see as deleted. One that it makes is
+    nowhere, so no later `run --all` starts it."""
     loop.make()
     other = loop.workspace.parent / "other"
     other.mkdir()
@@ -143,13 +144,14 @@ def test_what_is_hidden_is_not_deleted_for_git(loop: Loop) -> None:
     with_git(loop)
     loop.git("add", "-f", "claude-iterate")
     loop.git("commit", "-qm", "workspaces", "--allow-empty")
-    closed(
-        loop,
-        f"cd {quoted(loop.root)}; test ! -e {quoted(other)} && echo x > made; git add -A; git commit -qm all; {DONE}",
-    )
+    evil = quoted(loop.workspace.parent / "evil")
+    deed = f"cd {quoted(loop.root)}; test ! -e {quoted(other)} && echo x > made; git add -A; git commit -qm all"
+    closed(loop, f"{deed}; mkdir -p {evil}; echo '{{}}' > {evil}/.metadata.json; test -d {evil} && touch tried; {DONE}")
     done = loop.run()
     assert done.code == 0, done.err
     assert (loop.root / "made").exists()
+    assert (loop.root / "tried").exists()
+    assert sorted(os.listdir(loop.workspace.parent)) == ["my-task", "other"]
     loop.git("show", "--name-status", "--format=", "--output=shown", "HEAD")
     assert "D\t" not in (loop.root / "shown").read_text()
 
