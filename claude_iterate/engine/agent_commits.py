@@ -12,6 +12,7 @@ from claude_iterate.agent.command.command_line import run_environment
 from claude_iterate.core.events import Warned
 from claude_iterate.engine.run_spec import RunSpec
 from claude_iterate.engine.supervisor import Supervisor
+from claude_iterate.errors import ExpectedError
 from claude_iterate.project.agent_repository import AgentRepository, Taken
 from claude_iterate.project.git import PATIENCE, GitProblem
 
@@ -56,8 +57,8 @@ def _warn(supervisor: Supervisor, repository: AgentRepository, taken: Taken) -> 
 
 def _run_inside(spec: RunSpec, folder: str, argv: list[str], given: bytes, out: IO[bytes]) -> None:
     environment = run_environment(spec.environ, spec.settings.claude, spec.run, spec.layout.folder)
-    command = discovery.prepare(argv, environment, Path(folder), spec.sandbox, for_claude=False)
     try:
+        command = discovery.prepare(argv, environment, Path(folder), spec.sandbox, for_claude=False)
         done = subprocess.run(
             command.argv,
             input=given,
@@ -69,8 +70,10 @@ def _run_inside(spec: RunSpec, folder: str, argv: list[str], given: bytes, out: 
             start_new_session=True,
             check=False,
         )
+    except ExpectedError as problem:
+        raise GitProblem(problem.message) from None
     except OSError as error:
-        raise GitProblem(f"{command.argv[0]} cannot be started: {error.strerror}") from None
+        raise GitProblem(f"the sandbox cannot be started: {error.strerror}") from None
     except subprocess.TimeoutExpired:
         raise GitProblem("git inside the sandbox took too long") from None
     if done.returncode != 0:

@@ -216,11 +216,9 @@ def enclose(spec: RunSpec, sandbox: Sandbox) -> RunSpec:
         place, environ = layout.runs / ".repositories", _environ_outside(project, layout, spec.settings)
         repositories = tuple(find_repositories(layout.root, place, layout.name, environ))
     placed = tuple(mount for repository in repositories for mount in repository.mounts())
-    return replace(
-        spec,
-        sandbox=replace(sandbox_host.show(sandbox, shown), run=spec.run, placed=placed),
-        repositories=repositories,
-    )
+    shown_now = replace(sandbox_host.show(sandbox, shown), run=spec.run, placed=placed)
+    settled = {path: os.path.realpath(path) for path in shown_now.sources}
+    return replace(spec, sandbox=replace(shown_now, settled=settled), repositories=repositories)
 
 
 def _environ_outside(project: Project, layout: Layout, settings: Settings) -> Mapping[str, str]:

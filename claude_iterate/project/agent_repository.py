@@ -9,6 +9,7 @@ attributes of Claude's stay behind.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -118,7 +119,7 @@ class AgentRepository:
             self._copy(name)
         now = self.look()
         packed = "".join(f"{value} {ref}\n" for ref, value in sorted(now.refs.items()))
-        untrusted_files.write_text(target / "packed-refs", packed)
+        untrusted_files.write_bytes(target / "packed-refs", os.fsencode(packed))
         shutil.copyfile(self._common / "config", target / "config")
         for key, value in (("core.bare", "false"), ("gc.auto", "0")):
             self._git.ask("config", "--file", str(target / "config"), key, value)
@@ -157,7 +158,7 @@ class AgentRepository:
         self._fetch(inside, wanted, [*before.refs.values(), *_commit(before.head)])
         user = self.look()
         reason = self._refuse(changed, now, before, user)
-        taken = self._put_aside(changed, reason) if reason else self._move(changed, now, before, user)
+        taken = self._put_aside(changed, reason) if reason else self._move_or_put_aside(changed, now, before, user)
         self._remember(Refs({**before.refs, **now.refs}, now.head, now.index))
         return taken
 
@@ -232,6 +233,12 @@ class AgentRepository:
                 found.add(value)
         return found
 
+    def _move_or_put_aside(self, changed: Mapping[str, str], now: Refs, before: Refs, user: Refs) -> Taken:
+        try:
+            return self._move(changed, now, before, user)
+        except GitProblem as problem:
+            return self._put_aside(changed, str(problem))
+
     def _move(self, changed: Mapping[str, str], now: Refs, before: Refs, user: Refs) -> Taken:
         git, zero = self._git, "0" * 40
         branches = {ref: value for ref, value in changed.items() if ref != "refs/stash"}
@@ -261,10 +268,11 @@ class AgentRepository:
         return f"{REFS}/{ref_name(self._workspace)}/aside/{value[:12]}/{name}"
 
     def _remember(self, now: Refs) -> None:
-        untrusted_files.write_bytes(self.folder / _STATE, msgspec.json.encode(now))
+        # As JSON in ASCII: the name of a branch need not be UTF-8.
+        untrusted_files.write_bytes(self.folder / _STATE, json.dumps(msgspec.to_builtins(now)).encode())
 
     def _last(self) -> Refs:
-        return msgspec.json.decode(untrusted_files.look(self.folder / _STATE, untrusted_files.LARGE).data, type=Refs)
+        return msgspec.convert(json.loads(untrusted_files.look(self.folder / _STATE, untrusted_files.LARGE).data), Refs)
 
     def _copy(self, name: str) -> None:
         """A file of the user's folder of git, wherever a linked work tree has it."""
@@ -331,8 +339,8 @@ def _submodules(git: Git) -> Iterator[tuple[Path, bool]]:
     Claude cannot write it."""
     for line in git.names("ls-files", "--stage", "-z"):
         path = Path(git.folder, line.partition("\t")[2])
-        if line.startswith(_GITLINK) and path.is_dir():
-            yield path, (path / ".git").is_file()
+        if line.startswith(_GITLINK) and untrusted_files.is_folder(path):
+            yield path, untrusted_files.is_file(path / ".git")
 
 
 def _commit(head: str) -> list[str]:

@@ -134,6 +134,24 @@ def test_a_worktree_in_a_sandbox(loop: Loop) -> None:
     assert (loop.root / "author").read_text() == "Me <me@example.org>\n"
 
 
+@pytest.mark.parametrize("place", ["build/bin", "build/cache"])
+def test_a_link_in_the_place_of_what_is_shown_starts_nothing(loop: Loop, place: str) -> None:
+    """A folder of PATH in the project, or one that is mounted, becomes a link to the user's home: it is not shown."""
+    loop.make()
+    shown = loop.root / place
+    shown.mkdir(parents=True)
+    (loop.home / "secret").write_text("plover")
+    deed = f"cd {quoted(loop.root)}; mv build b2; mkdir build; ln -s {quoted(loop.home)} {place}"
+    look = f"cat {quoted(loop.home)}/secret > {quoted(loop.root)}/seen; echo x > {quoted(loop.home)}/made"
+    closed(loop, f"({deed})\nreport '{{\"complete\": false}}'", f"({look})\n{DONE}")
+    loop.env["PATH"] += f":{loop.root}/build/bin"
+    loop.env["CLAUDE_ITERATE_SANDBOX__MOUNTS"] = f'["{loop.folder}/agent:rw", "{shown}:rw"]'
+    done = loop.run("-m", "2")
+    assert "leads to another place than when the run began" in done.err
+    assert not (loop.root / "seen").exists()
+    assert not (loop.home / "made").exists()
+
+
 def test_what_is_hidden_is_not_deleted_for_git(loop: Loop) -> None:
     """Where workspaces are in git, Claude commits none of those that it does not see as deleted. One that it makes is
     nowhere, so no later `run --all` starts it."""

@@ -129,6 +129,18 @@ def test_nothing_of_it_acts_outside(project: Project, deed: str) -> None:
     assert project.git("rev-list", "--count", "main") == "1"
 
 
+def test_what_cannot_be_moved_is_put_aside(project: Project) -> None:
+    """The name of a branch is in the way of another one. Names of the user's need not be UTF-8."""
+    subprocess.run(["git", "branch", b"caf\xe9"], cwd=project.top, env=ENVIRON, check=True)
+    project.begin()
+    project.claude(
+        "git checkout -q --detach; git branch -qD main; git checkout -qb main/x; git commit -qm x --allow-empty"
+    )
+    taken = project.take_in()
+    assert taken.reason
+    assert project.git("log", "-1", "--format=%s", taken.aside["main/x"]) == "x"
+
+
 def test_what_the_user_does_meanwhile_wins(project: Project) -> None:
     """Claude's branch is put aside under a name of its own, with the reason, and nothing is lost."""
     project.begin()

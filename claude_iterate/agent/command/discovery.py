@@ -20,7 +20,7 @@ from claude_iterate.agent.command.sandbox import Command, Sandbox, enclose
 from claude_iterate.core import claude_versions
 from claude_iterate.core.redact import Redactor, mask_secrets
 from claude_iterate.core.settings.declared import ClaudeSettings
-from claude_iterate.errors import AgentProblem
+from claude_iterate.errors import AgentProblem, WorkspaceProblem
 from claude_iterate.system import signals
 from claude_iterate.system.files import nameless_file, require_temporary_files
 
@@ -49,6 +49,12 @@ def prepare(
         argv = [_program(argv[0], environment, root), *argv[1:]]
     if sandbox is None:
         return Command([*argv], dict(environment))
+    for path, real in sandbox.settled.items():
+        if os.path.realpath(path) != real:
+            raise WorkspaceProblem(
+                f"{path} leads to another place than when the run began, so nothing is started in the sandbox.",
+                f"Look at it: ls -ld {shlex.quote(path)}",
+            )
     return enclose(argv, environment, sandbox, str(root), for_claude=for_claude, terminal=terminal, given=tuple(given))
 
 

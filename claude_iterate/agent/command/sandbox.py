@@ -5,7 +5,7 @@ Inside, the project and the workspace have the same paths as outside. What is no
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -47,6 +47,8 @@ class Sandbox(msgspec.Struct, frozen=True):
     """Files of claude-iterate that cannot be opened inside."""
     placed: tuple[tuple[str, str, str], ...] = ()
     """What stands somewhere else inside: its path here, its path there, and `read` or `write`."""
+    settled: Mapping[str, str] = {}
+    """Where each path that is shown really lies, as it was before Claude could put a link there."""
     of_claude: tuple[str, ...] = ()
     """What only Claude gets, to read and to write: its login and its sessions."""
     kept_of_claude: tuple[str, ...] = ()
@@ -66,6 +68,14 @@ class Sandbox(msgspec.Struct, frozen=True):
     def containers(self) -> str:
         """The program that knows the containers; empty where there are none."""
         return self.program if self.is_container else ""
+
+    @property
+    def sources(self) -> Iterator[str]:
+        """All paths here that are shown inside, and those in what is placed that others are placed on."""
+        yield from (*self.readable, *self.writable, *self.kept, *self.of_claude, *self.kept_of_claude)
+        for here, there, _ in self.placed:
+            yield here
+            yield from (here + other[len(there) :] for _, other, _ in self.placed if other.startswith(f"{there}/"))
 
     def hides(self, path: str) -> bool:
         """Nothing is at this path inside, although there is something outside."""
