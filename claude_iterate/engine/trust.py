@@ -61,15 +61,16 @@ def end(project: Project, layout: Layout, run: str) -> list[Warned]:
         return []
     after = _texts(project, layout)
     _write(project, replace(known, after=after, running=tuple(one for one in known.running if one != run)))
-    warned = [_renamed(project, name) for name in inner_repositories.put_aside(project.root, known.repositories)]
+    renamed = inner_repositories.put_aside(project.root, known.repositories)
+    warned = [_warn_of_repository(project, name, aside) for name, aside in renamed.items()]
     if changed := _differences(known.before, after):
         text = f"Claude changed what a later run acts on: {_join(project, changed)}."
         warned.append(Warned(text, f"No run starts before you accept it: claude-iterate trust {layout.name}"))
     return warned
 
 
-def _renamed(project: Project, name: str) -> Warned:
-    there = shlex.join(["mv", str(project.root / (name + inner_repositories.ASIDE)), str(project.root / name)])
+def _warn_of_repository(project: Project, name: str, aside: str) -> Warned:
+    there = shlex.join(["mv", str(project.root / aside), str(project.root / name)])
     text = f"Claude made the repository {name}. git would act on its settings, so it has another name now."
     return Warned(text, f"If it is wanted: {there}")
 
@@ -136,10 +137,14 @@ def _files(place: Path) -> list[Path]:
     waiting = [place]
     while waiting and len(found) < _MOST:
         path = waiting.pop()
-        if untrusted_files.is_folder(path):
-            waiting += [path / name for name in untrusted_files.names_in(path)]
-        else:
+        if not untrusted_files.is_folder(path):
             found.append(path)
+            continue
+        try:
+            with untrusted_files.scan(path) as entries:
+                waiting += [path / entry.name for entry in entries]
+        except OSError:
+            found.append(path)  # its text is that it cannot be read
     return found
 
 

@@ -200,7 +200,7 @@ class AgentRepository:
 
     def _refuse(self, changed: Mapping[str, str], now: Refs, before: Refs, user: Refs) -> str:
         """Why the user's branches, HEAD and index stay as they are; empty: nothing stands against it."""
-        if path := self._new_gitlink(before, [*changed.values(), now.index or now.head]):
+        if path := self._new_gitlink(before, [*changed.values(), now.index, now.head]):
             return f"Claude committed {path} as a repository inside the project"
         if user.head != before.head or user.index != before.index:
             return "you have committed, staged or switched meanwhile"

@@ -22,18 +22,21 @@ def find(root: Path) -> tuple[str, ...]:
             is_folder = {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
         if ".git" in is_folder:
             found.append(folder / ".git")
-        if "HEAD" in is_folder and is_folder.get("objects") and is_folder.get("refs"):
+        if "HEAD" in is_folder and ({"objects", "refs"} <= is_folder.keys() or "commondir" in is_folder):
             found.append(folder / "HEAD")
             continue
         waiting += [folder / name for name, leads_on in is_folder.items() if leads_on and name != ".git"]
     return tuple(sorted(str(path.relative_to(root)) for path in found))
 
 
-def put_aside(root: Path, known: tuple[str, ...]) -> list[str]:
-    """Rename all but those that are known. The old names of those that were renamed."""
-    renamed = []
+def put_aside(root: Path, known: tuple[str, ...]) -> dict[str, str]:
+    """Rename all but those that are known. The new name of each that was renamed, by its old one."""
+    renamed = {}
     for name in sorted({*find(root)}.difference(known)):
+        number = 0
+        while untrusted_files.exists(root / (aside := f"{name}{ASIDE}{number or ''}")):
+            number += 1
         with contextlib.suppress(OSError):
-            untrusted_files.rename(root / name, root / (name + ASIDE))
-            renamed.append(name)
+            untrusted_files.rename(root / name, root / aside)
+            renamed[name] = aside
     return renamed

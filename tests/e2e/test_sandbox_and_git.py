@@ -219,11 +219,11 @@ def test_a_repository_that_claude_made_has_another_name(loop: Loop) -> None:
     trace = outside(loop) / "trace"
     evil = f"config core.fsmonitor {shlex.quote(f'touch {quoted(trace)}')}"
     bare = f"git -C b/c config core.bare false; git -C b/c config core.worktree {quoted(loop.root)}; git -C b/c {evil}"
-    deed = f"cd {quoted(loop.root)}; mkdir -p a b; git init -q a; git -C a {evil}; git init -q --bare b/c; {bare}"
-    closed(loop, f"({deed})\n{DONE}")
+    deed = f"cd {quoted(loop.root)}; mkdir -p a/.git-from-claude b; git init -q a; git -C a {evil}"
+    closed(loop, f"({deed}; git init -q --bare b/c; {bare})\n{DONE}")
     done = loop.run()
     assert "Claude made the repository a/.git" in done.err
-    assert (loop.root / "a" / ".git-from-claude").is_dir()
+    assert (loop.root / "a" / ".git-from-claude1").is_dir()
     for folder in (".", "a", "b/c"):
         subprocess.run(["git", "-C", str(loop.root / folder), "status"], env=loop.env, capture_output=True, check=False)
     assert not trace.exists()
