@@ -250,8 +250,9 @@ class UserFiles:
             for path in (*untrusted_files.find(folder, "*.md"), *untrusted_files.find(folder, "*/*.md")):
                 yield PROMPTS, path
         for _, folder in hook_files.folders(layout.project, layout.folder):
-            for point in hook_files.POINTS:
-                yield HOOKS, folder / point
+            for name in untrusted_files.names_in(folder):
+                if name in hook_files.POINTS:
+                    yield HOOKS, folder / name
         for name in notes.names(layout):
             yield NOTES, layout.notes / name
         for path in (layout.todo, *plan_file.paths(layout)):
